@@ -1,0 +1,13 @@
+//! Words without domain: canonical text, digests, bounds, secrets, positions in files, the world.
+//!
+//! Nothing here knows what a tool is. Reading order: `digest`, `canon`, `problem`, `document`,
+//! `bounded`, `secret`, `jsonl`, `world`.
+
+pub mod bounded;
+pub mod canon;
+pub mod digest;
+pub mod document;
+pub mod jsonl;
+pub mod problem;
+pub mod secret;
+pub mod world;

@@ -1,0 +1,63 @@
+//! The only door to time and fresh names. Everything that decides takes a `World`; nothing reads
+//! the clock by itself, so that a simulated world can own every choice.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = u64;
+
+/// Time and ids.
+pub trait World: Send {
+    /// The present time.
+    fn now(&mut self) -> Millis;
+
+    /// A name not given before in this world, `<kind><number>`.
+    fn next_id(&mut self, kind: &str) -> String;
+}
+
+/// The machine's own clock; ids are counted, so that a session's ids are the same in every run.
+#[derive(Debug, Default)]
+pub struct RealWorld {
+    ids: u64,
+}
+
+impl World for RealWorld {
+    fn now(&mut self) -> Millis {
+        wall_clock()
+    }
+
+    fn next_id(&mut self, kind: &str) -> String {
+        self.ids += 1;
+        format!("{kind}{}", self.ids)
+    }
+}
+
+/// The wall clock, for report names and file times.
+#[expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
+pub fn wall_clock() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A running stopwatch.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts it.
+    #[expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// One environment variable, for settings the documentation names.
+#[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+pub fn env_var(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,392 @@
+//! Facts about one call. Its id stands in the entry's `call`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::facts;
+use crate::base::digest::Digest;
+use crate::base::world::Millis;
+use crate::journal::outcome::{Fault, Outcome};
+use crate::tool::effect::EffectClass;
+use crate::tool::id::ToolId;
+use crate::tool::risk::{Level, RiskLevel};
+use crate::tool::schema::ArgumentError;
+
+facts! {
+    /// A proposer asked for a call.
+    ToolCallRequested {
+        /// The name as it was spelled.
+        tool_id: String,
+        ? /// The arguments, when they are JSON; scrubbed.
+        args: Option<Value>,
+        ? /// The arguments as text, when they are not JSON; scrubbed.
+        raw_args: Option<String>,
+        ? /// The provider's own id, when it gave one.
+        provider_call_id: Option<String>,
+        ? /// Position in the reply, from 0.
+        index: Option<u32>,
+        ? /// `model`, `planner`, `user`, `system` or `subagent`.
+        proposed_by: Option<String>,
+        ? /// The version it resolved to, where the writer knew it already.
+        tool_version: Option<Digest>,
+    }
+}
+facts! {
+    /// A hook looked at the call.
+    HookRan {
+        /// Which hook.
+        hook: String,
+        /// `before_call`, `after_call` or `on_error`.
+        point: String,
+        /// `pass`, `rewrite`, `cancel`, `failed`.
+        verdict: String,
+        ? /// Its reason.
+        reason: Option<String>,
+    }
+}
+facts! {
+    /// Name or arguments changed before anything was judged.
+    ToolCallRewritten {
+        /// The new name.
+        tool_id: String,
+        ? /// The new arguments.
+        args: Option<Value>,
+        ? /// By which hook.
+        by: Option<String>,
+    }
+}
+facts! {
+    /// The arguments were held against the schema of the resolved version.
+    ToolArgsValidated {
+        /// `passed` or `failed`.
+        status: String,
+        ? /// The resolved tool.
+        tool_id: Option<ToolId>,
+        ? /// The resolved version.
+        tool_version: Option<Digest>,
+        ? /// Digest of the canonical arguments.
+        args_digest: Option<Digest>,
+        ? /// Every failure.
+        errors: Vec<ArgumentError>,
+        ? /// Whether blank text stood for `{}`.
+        blank: bool,
+    }
+}
+facts! {
+    /// Policy decided, after the arguments were validated.
+    ToolPolicyChecked {
+        /// `allow`, `ask`, `strong_ask` or `deny`.
+        decision: String,
+        /// The reasons, strictest first.
+        reason: String,
+        ? /// The call's authority level.
+        level: Option<Level>,
+        ? /// The strictest thing it may do.
+        effect_class: Option<EffectClass>,
+        ? /// Rules that matched.
+        rules: Vec<String>,
+        ? /// Digest of tool, version, arguments, effect class, scopes and risk.
+        call_digest: Option<Digest>,
+    }
+}
+facts! {
+    /// A person is asked; the request is a contract.
+    ApprovalRequested {
+        /// Its id; an answer is addressed to it.
+        approval_id: String,
+        /// What the person sees first.
+        summary: String,
+        /// The digest the answer binds.
+        call_digest: Digest,
+        ? /// Whether the stronger confirmation is needed.
+        strong: bool,
+        ? /// The arguments shown, scrubbed.
+        args_preview: Option<Value>,
+        ? /// Who acts.
+        principal: Option<String>,
+        ? /// With which scopes.
+        scopes: Vec<String>,
+        ? /// How bad it can be.
+        risk: Option<RiskLevel>,
+        ? /// Why it asks.
+        reasons: Vec<String>,
+        ? /// After this no answer counts.
+        expires_at: Option<Millis>,
+    }
+}
+facts! {
+    /// The answer was yes.
+    ApprovalGranted {
+        /// Which request.
+        approval_id: String,
+        /// The digest that was granted.
+        call_digest: Digest,
+        /// Who decided.
+        decider: String,
+        /// By which channel: `scripted`, `terminal`, `back_channel`, ...
+        channel: String,
+        ? /// Whether it was the stronger confirmation.
+        strong: bool,
+        ? /// `once`, `session`, `always`.
+        scope: Option<String>,
+    }
+}
+facts! {
+    /// The answer was no.
+    ApprovalDenied {
+        /// Which request.
+        approval_id: String,
+        /// Who decided.
+        decider: String,
+        /// By which channel.
+        channel: String,
+        ? /// Why.
+        reason: Option<String>,
+    }
+}
+facts! {
+    /// The answer was a replacement result; the tool does not run.
+    ApprovalReplaced {
+        /// Which request.
+        approval_id: String,
+        /// Who decided.
+        decider: String,
+        /// By which channel.
+        channel: String,
+    }
+}
+facts! {
+    /// No answer came in time, or it came too late.
+    ApprovalExpired {
+        /// Which request.
+        approval_id: String,
+        ? /// Whether an answer came late.
+        late_answer: bool,
+    }
+}
+facts! {
+    /// There was nobody to ask.
+    ApprovalUnreachable {
+        /// Which request.
+        approval_id: String,
+        /// By which channel.
+        channel: String,
+    }
+}
+facts! {
+    /// The same prompt-required call came again after it was not granted.
+    RepeatStopped {
+        /// The earlier call.
+        of: String,
+    }
+}
+facts! {
+    /// The same call stands earlier in the guard's scope.
+    DuplicateDropped {
+        /// The earlier call.
+        of: String,
+    }
+}
+facts! {
+    /// Authority was bound; only names are recorded.
+    CredentialBound {
+        /// The binding's id.
+        credential_binding_id: String,
+        /// On whose behalf.
+        principal: String,
+        ? /// With which scopes.
+        scopes: Vec<String>,
+    }
+}
+facts! {
+    /// Where it will run, resolved before it starts.
+    ToolSandboxPrepared {
+        /// The sandbox's id.
+        sandbox_id: String,
+        ? /// What the descriptor asks for.
+        mode: Option<String>,
+        ? /// What is enforced: `workspace`, `simulated`, `full`, `partial`, `none`.
+        enforcement: Option<String>,
+    }
+}
+facts! {
+    /// It runs from here on.
+    ToolCallStarted {
+        ? /// Which tool.
+        tool_id: Option<ToolId>,
+        ? /// Which version.
+        tool_version: Option<Digest>,
+        ? /// The attempt, from 1.
+        attempt: Option<u32>,
+        ? /// Digest of the arguments that run.
+        args_digest: Option<Digest>,
+        ? /// Digest compared with the approval's.
+        call_digest: Option<Digest>,
+        ? /// The strictest thing it may do.
+        effect_class: Option<EffectClass>,
+        ? /// The adapter that runs it.
+        adapter: Option<String>,
+        ? /// The command line, where there is one.
+        command: Option<String>,
+    }
+}
+facts! {
+    /// An attempt failed and may be tried again.
+    AttemptFailed {
+        /// The attempt, from 1.
+        attempt: u32,
+        /// What went wrong.
+        fault: Fault,
+    }
+}
+facts! {
+    /// It ended by itself.
+    ToolCallFinished {
+        /// `success`, `failed`, `partial` or `cancelled`.
+        status: String,
+        ? /// The artifact with the full output.
+        artifact_id: Option<String>,
+        ? /// Digest of the full, redacted, normalized result.
+        result_digest: Option<Digest>,
+        ? /// Length of that result in Unicode scalar values.
+        result_chars: Option<u64>,
+        ? /// What was seen to be touched.
+        effects: Option<ObservedEffects>,
+        ? /// What went wrong.
+        fault: Option<Fault>,
+    }
+}
+
+/// What a call was seen to touch. What cannot be observed is `unknown`, never empty.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ObservedEffects {
+    /// How it was observed: `workspace`, `simulated`, `unknown`.
+    pub method: String,
+    /// Resources read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
+    /// Resources written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+    /// Resources removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deletes: Vec<String>,
+    /// Services reached.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub external_calls: Vec<String>,
+}
+
+facts! {
+    /// The result was held against output schema, verifiers and declared effects.
+    ToolResultValidated {
+        /// `passed`, `failed` or `skipped`.
+        status: String,
+        ? /// What was found.
+        summary: Option<String>,
+        ? /// Effects seen and not declared.
+        undeclared: Vec<String>,
+    }
+}
+facts! {
+    /// The full output was stored.
+    ArtifactPersisted {
+        /// Its id.
+        artifact_id: String,
+        /// `tool_output`, `file`, `diff`, `log`, ...
+        kind: String,
+        /// Hash of the stored content.
+        content_hash: Digest,
+        /// Its size.
+        bytes: u64,
+        ? /// The call it belongs to.
+        tool_call_id: Option<String>,
+        ? /// The event it came from.
+        event_id: Option<u64>,
+    }
+}
+facts! {
+    /// Proof that a result came from this run: no approval, no durable audit, no chain.
+    ReceiptIssued {
+        /// Version and authentication code, `v1:<hex>`.
+        receipt: String,
+        /// The key's name.
+        key_id: String,
+        /// Which tool.
+        tool_id: ToolId,
+        /// Which version.
+        tool_version: Digest,
+        /// Digest of the arguments.
+        args_digest: Digest,
+        /// Digest of the full, redacted, normalized result.
+        result_digest: Digest,
+        /// When.
+        issued_at: Millis,
+    }
+}
+facts! {
+    /// The slot has its one outcome.
+    ToolCallSettled {
+        /// The outcome.
+        outcome: Outcome,
+        ? /// Blob of what the model is shown.
+        shown: Option<Digest>,
+        ? /// Its length in Unicode scalar values.
+        shown_chars: Option<u64>,
+        ? /// Whether the middle was cut.
+        cut: bool,
+    }
+}
+facts! {
+    /// A running call was stopped and everything of it is gone.
+    TornDown {
+        ? /// How.
+        how: Option<String>,
+    }
+}
+facts! {
+    /// A result came after its slot was settled.
+    LateResultDropped {
+        ? /// Digest of the result.
+        result_digest: Option<Digest>,
+    }
+}
+facts! {
+    /// A search made a tool callable from the next request on.
+    ToolActivated {
+        /// Which tool.
+        tool_id: ToolId,
+        ? /// By which query.
+        query: Option<String>,
+    }
+}
+facts! {
+    /// A delegate began.
+    DelegateStarted {
+        /// Its session.
+        child: String,
+        ? /// Tools it was granted.
+        tools: Vec<ToolId>,
+    }
+}
+facts! {
+    /// A delegate ended.
+    DelegateFinished {
+        /// Its session.
+        child: String,
+        /// How.
+        status: String,
+    }
+}
+facts! {
+    /// Something left by a named surface; only digest and size are kept.
+    SurfaceEmitted {
+        /// `observer`, `stream` or `progress`.
+        surface: String,
+        /// Digest of the text.
+        digest: Digest,
+        /// Its length in Unicode scalar values.
+        chars: u64,
+    }
+}

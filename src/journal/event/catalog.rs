@@ -1,0 +1,135 @@
+//! Facts about registration and grants.
+
+use super::facts;
+use crate::base::digest::Digest;
+use crate::base::world::Millis;
+use crate::tool::id::ToolId;
+
+facts! {
+    /// A source showed a tool; nothing is trusted yet.
+    ToolDiscovered {
+        /// Which tool.
+        tool_id: ToolId,
+        ? /// The kind of source.
+        source: Option<String>,
+    }
+}
+facts! {
+    /// Its manifest was read.
+    ToolParsed {
+        /// Which tool.
+        tool_id: ToolId,
+        ? /// Digest of the manifest as it came.
+        manifest_hash: Option<Digest>,
+    }
+}
+facts! {
+    /// It became a canonical descriptor with a version.
+    ToolNormalized {
+        /// Which tool.
+        tool_id: ToolId,
+        /// Digest of the canonical content.
+        tool_version: Digest,
+        ? /// The kind of source.
+        source: Option<String>,
+    }
+}
+facts! {
+    /// Schema, permission and sandbox lints passed; it is registered under this version.
+    ToolVerified {
+        /// Which tool.
+        tool_id: ToolId,
+        /// Which version.
+        tool_version: Digest,
+        ? /// Whether it declared its effects.
+        effects_declared: bool,
+        ? /// The scope it is verified for, such as `evaluation`.
+        scope: Option<String>,
+    }
+}
+facts! {
+    /// A named person looked at it.
+    ToolReviewed {
+        /// Which tool.
+        tool_id: ToolId,
+        /// Which version.
+        tool_version: Digest,
+        /// Who.
+        reviewer: String,
+        /// Whether it was accepted.
+        accepted: bool,
+    }
+}
+facts! {
+    /// It may be granted and called in a scope.
+    ToolEnabled {
+        /// Which tool.
+        tool_id: ToolId,
+        /// Which version.
+        tool_version: Digest,
+        /// Where.
+        scope: String,
+        ? /// The golden-prompt evidence this rests on.
+        evidence: Option<Digest>,
+    }
+}
+facts! {
+    /// It may no longer be called in a scope.
+    ToolDisabled {
+        /// Which tool.
+        tool_id: ToolId,
+        /// Where.
+        scope: String,
+    }
+}
+facts! {
+    /// It must never be called.
+    ToolBlocked {
+        /// Which tool.
+        tool_id: ToolId,
+        /// Why.
+        reason: String,
+    }
+}
+facts! {
+    /// It should no longer be chosen.
+    ToolDeprecated {
+        /// Which tool.
+        tool_id: ToolId,
+        ? /// What to use instead.
+        successor: Option<ToolId>,
+    }
+}
+facts! {
+    /// Authority was given ahead of calls.
+    GrantIssued {
+        /// Its id.
+        grant_id: String,
+        /// Which tool.
+        tool_id: ToolId,
+        /// Which version.
+        tool_version: Digest,
+        /// To whom.
+        principal: String,
+        /// The scope as it was shown.
+        scope: String,
+        ? /// When it ends.
+        expires_at: Option<Millis>,
+    }
+}
+facts! {
+    /// A call ran on a grant.
+    GrantUsed {
+        /// Its id.
+        grant_id: String,
+    }
+}
+facts! {
+    /// A grant was taken back.
+    GrantRevoked {
+        /// Its id.
+        grant_id: String,
+        ? /// By whom.
+        by: Option<String>,
+    }
+}

@@ -1,0 +1,16 @@
+//! What happened: the one record that every other layer shares.
+//!
+//! Facts only: an event never says how to show itself, and never holds a secret. Reading order:
+//! `outcome`, `event` (the closed enum, its facts by phase below `event/`), `journal`, `format`,
+//! `receipt`.
+
+pub mod event;
+pub mod format;
+#[expect(clippy::module_inception, reason = "the noun and its folder share a name")]
+pub mod journal;
+pub mod outcome;
+pub mod receipt;
+
+pub use event::Event;
+pub use journal::{Blobs, Entry, Journal};
+pub use outcome::Outcome;

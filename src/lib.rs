@@ -1,0 +1,4 @@
+//! Proofmark.
+pub mod base;
+pub mod journal;
+pub mod tool;

@@ -1,0 +1,14 @@
+//! What a tool is: the canonical contract, its file format, its schemas, its risk language.
+//!
+//! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
+//! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`.
+
+pub mod descriptor;
+pub mod effect;
+pub mod id;
+pub mod intent;
+pub mod manifest;
+pub mod risk;
+pub mod schema;
+pub mod sections;
+pub mod strict;

@@ -1,0 +1,371 @@
+//! The optional sections of a descriptor, each with its written-down defaults.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::risk::RiskLevel;
+use crate::base::digest::Digest;
+
+macro_rules! name_enum {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident),+ $(,)? } default $default:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            JsonSchema,
+        )]
+        #[serde(rename_all = "snake_case")]
+        #[expect(missing_docs, reason = "the names are seed B's own words")]
+        pub enum $name { $($variant),+ }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::$default
+            }
+        }
+    };
+}
+
+name_enum! {
+    /// Kinds of tool source.
+    SourceType { Builtin, Cli, Skill, Mcp, Http, Subagent } default Builtin
+}
+name_enum! {
+    /// States of the registration state machine that a descriptor can be in.
+    LifecycleStatus { Discovered, Verified, Enabled, Disabled, Deprecated, Blocked }
+    default Verified
+}
+name_enum! {
+    /// What a call costs in money.
+    FinancialCost { None, Low, Metered, Unknown } default None
+}
+name_enum! {
+    /// What a call reveals about people.
+    PrivacyRisk { None, Low, Medium, High } default None
+}
+name_enum! {
+    /// When the author wants a person asked. It can only make a call stricter: `never` adds
+    /// nothing, `on_risk` follows the level, `always` asks each time.
+    ApprovalPolicy { Never, OnRequest, OnRisk, Always } default OnRisk
+}
+name_enum! {
+    /// Whose data the tool may cross.
+    TenantBoundary { User, Org, Workspace, Project } default User
+}
+name_enum! {
+    /// How strongly execution is confined.
+    SandboxMode {
+        None, ReadOnly, WorkspaceWrite, NetworkRestricted, Container, Vm, RemoteApi
+    } default ReadOnly
+}
+name_enum! {
+    /// What network traffic may leave.
+    EgressPolicy { None, Allowlist, Open } default None
+}
+name_enum! {
+    /// Whose authority a call uses.
+    CredentialStrategy { None, System, UserOauth, ServiceAccount, Delegated } default None
+}
+name_enum! {
+    /// How much of a result returns to the model.
+    OutputExposure { None, Preview, Structured, Full } default Preview
+}
+name_enum! {
+    /// How much is kept for audit.
+    AuditLevel { None, Basic, Full } default Full
+}
+name_enum! {
+    /// How far the source is trusted; it caps exposure.
+    TrustLevel { FirstParty, Workspace, ThirdParty, Untrusted } default FirstParty
+}
+name_enum! {
+    /// What a delegate inherits of the parent's context.
+    ContextInheritance { None, Summary, SelectedRefs } default None
+}
+
+macro_rules! section {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $($(#[$field_doc:meta])* $field:ident : $type:ty = $default:expr),* $(,)?
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default),* }
+            }
+        }
+    };
+}
+
+section! {
+    /// Where a tool comes from.
+    Source {
+        /// The kind of source.
+        r#type: SourceType = SourceType::default(),
+        /// Which one of that kind.
+        source_id: String = "builtin".to_owned(),
+        /// The package that carries it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        package_name: Option<String> = None,
+        /// The MCP server that offers it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        server_id: Option<String> = None,
+        /// The command that starts the source.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        command: Option<String> = None,
+        /// Where the source is reached.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        uri: Option<String> = None,
+    }
+}
+
+section! {
+    /// Registration facts; not part of the version.
+    Lifecycle {
+        /// The state.
+        status: LifecycleStatus = LifecycleStatus::default(),
+        /// When it was registered, RFC 3339.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        registered_at: Option<String> = None,
+        /// When it last changed, RFC 3339.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        updated_at: Option<String> = None,
+        /// Who answers for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        owner: Option<String> = None,
+    }
+}
+
+section! {
+    /// What can go wrong.
+    RiskSection {
+        /// How bad.
+        level: RiskLevel = RiskLevel::Low,
+        /// Whether it destroys.
+        destructive: bool = false,
+        /// Whether it meets an open set of outside parties.
+        open_world: bool = false,
+        /// Money.
+        financial_cost: FinancialCost = FinancialCost::None,
+        /// People's data.
+        privacy_risk: PrivacyRisk = PrivacyRisk::None,
+    }
+}
+
+section! {
+    /// Who may call it and when a person is asked.
+    Permissions {
+        /// The author's wish.
+        approval_policy: ApprovalPolicy = ApprovalPolicy::OnRisk,
+        /// Scopes the principal must hold.
+        required_scopes: Vec<String> = Vec::new(),
+        /// When not empty, only these principals.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        allowed_principals: Vec<String> = Vec::new(),
+        /// Never these.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        blocked_principals: Vec<String> = Vec::new(),
+        /// Whose data it may cross.
+        tenant_boundary: TenantBoundary = TenantBoundary::User,
+        /// The parameter that only the runtime may set, on approved calls.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        approval_marker: Option<String> = None,
+    }
+}
+
+section! {
+    /// Where and how confined it runs.
+    Sandbox {
+        /// How strongly.
+        mode: SandboxMode = SandboxMode::ReadOnly,
+        /// Files.
+        filesystem: Filesystem = Filesystem::default(),
+        /// Network.
+        network: Network = Network::default(),
+        /// Limits.
+        limits: Limits = Limits::default(),
+    }
+}
+
+section! {
+    /// Files a tool may touch.
+    Filesystem {
+        /// Roots it may read; the workspace.
+        read_roots: Vec<String> = vec!["workspace".to_owned()],
+        /// Roots it may write; none.
+        write_roots: Vec<String> = Vec::new(),
+        /// Never these, even inside the roots.
+        blocked_paths: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// Network a tool may reach.
+    Network {
+        /// Names it may reach under `allowlist`.
+        allow_domains: Vec<String> = Vec::new(),
+        /// Names it may never reach.
+        deny_domains: Vec<String> = Vec::new(),
+        /// The policy; none.
+        egress_policy: EgressPolicy = EgressPolicy::None,
+    }
+}
+
+section! {
+    /// Limits of one execution.
+    Limits {
+        /// Wall time in milliseconds; 30,000.
+        timeout_ms: u64 = 30_000,
+        /// Memory in MiB.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_memory_mb: Option<u64> = None,
+        /// Captured output in bytes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_output_bytes: Option<u64> = None,
+        /// Money in US dollars.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_cost_usd: Option<f64> = None,
+    }
+}
+
+section! {
+    /// Whose authority a call uses. Values never stand here, only names.
+    Credentials {
+        /// The strategy.
+        strategy: CredentialStrategy = CredentialStrategy::None,
+        /// Names of secrets the broker must hold.
+        required_secrets: Vec<String> = Vec::new(),
+        /// The audience a token must be for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        token_audience: Option<String> = None,
+        /// Whether the token's scopes are compared with the required ones.
+        scope_check_required: bool = false,
+    }
+}
+
+section! {
+    /// What the model sees.
+    ContextPolicy {
+        /// Whether the tool may be shown at all.
+        expose_to_model: bool = true,
+        /// What of the result.
+        expose_output_to_model: OutputExposure = OutputExposure::Preview,
+        /// The preview's size in tokens (four characters each); 1,000.
+        max_output_preview_tokens: u64 = 1_000,
+        /// The name of a redaction policy.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        redaction_policy: Option<String> = None,
+    }
+}
+
+section! {
+    /// How it runs.
+    Execution {
+        /// `builtin:<name>` or `simulated`.
+        adapter: String = "simulated".to_owned(),
+        /// Wall time in milliseconds; 30,000.
+        timeout_ms: u64 = 30_000,
+        /// When and how often again; never by default.
+        retry_policy: RetryPolicy = RetryPolicy::default(),
+        /// The fixed program and arguments of `builtin:command.run`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        command: Vec<String> = Vec::new(),
+        /// What a simulated tool answers; by default a short confirmation.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        simulated_output: Option<Value> = None,
+    }
+}
+
+section! {
+    /// Repetition of failed attempts; only for idempotent tools.
+    RetryPolicy {
+        /// Further attempts after the first.
+        max_retries: u32 = 0,
+        /// Fault names that may be retried.
+        retry_on: Vec<String> = Vec::new(),
+        /// Pause in milliseconds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        backoff_ms: Option<u64> = None,
+    }
+}
+
+section! {
+    /// Names of hooks.
+    Hooks {
+        /// Before a call; may rewrite or cancel it.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pre_call: Vec<String> = Vec::new(),
+        /// After a call; only observe.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        post_call: Vec<String> = Vec::new(),
+        /// Checks of the result.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        verifier: Vec<String> = Vec::new(),
+        /// After a fault; only observe.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        on_error: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// What is kept for audit.
+    Observability {
+        /// Arguments.
+        log_args: bool = true,
+        /// Previews.
+        log_result_preview: bool = true,
+        /// How much.
+        audit_level: AuditLevel = AuditLevel::Full,
+    }
+}
+
+section! {
+    /// Where the descriptor itself comes from.
+    Provenance {
+        /// Digest of the file it was read from.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        manifest_hash: Option<Digest> = None,
+        /// A signature over the manifest hash.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signature: Option<String> = None,
+        /// Where more can be read.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        source_refs: Vec<String> = Vec::new(),
+        /// How far it is trusted.
+        trust_level: TrustLevel = TrustLevel::FirstParty,
+        /// Fields of the original definition that have no place here, kept as they came.
+        #[serde(skip_serializing_if = "Map::is_empty")]
+        foreign: Map<String, Value> = Map::new(),
+    }
+}
+
+section! {
+    /// What a delegate inherits and returns.
+    SubagentContext {
+        /// Nothing by default.
+        inherit_parent_context: ContextInheritance = ContextInheritance::None,
+        /// Not by default.
+        return_transcript: bool = false,
+        /// By default.
+        return_summary: bool = true,
+    }
+}
+
+section! {
+    /// What a delegate may spend.
+    SubagentBudget {
+        /// Turns; 5.
+        max_turns: u32 = 5,
+        /// Tokens; 20,000.
+        max_tokens: u64 = 20_000,
+        /// Wall time in milliseconds; 120,000.
+        timeout_ms: u64 = 120_000,
+    }
+}
