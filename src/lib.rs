@@ -1,4 +1,5 @@
 //! Proofmark.
 pub mod base;
 pub mod journal;
+pub mod runtime;
 pub mod tool;

@@ -1,1 +1,3 @@
+//! The `proofmark` program.
+
 fn main() {}

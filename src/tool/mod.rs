@@ -1,13 +1,15 @@
 //! What a tool is: the canonical contract, its file format, its schemas, its risk language.
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
-//! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`.
+//! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
+//! `matcher`.
 
 pub mod descriptor;
 pub mod effect;
 pub mod id;
 pub mod intent;
 pub mod manifest;
+pub mod matcher;
 pub mod risk;
 pub mod schema;
 pub mod sections;

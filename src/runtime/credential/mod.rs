@@ -1,0 +1,50 @@
+//! Whose authority: the broker holds values; everybody else sees names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::base::secret::{Secret, SecretSet};
+
+/// Credentials by name.
+#[derive(Debug, Clone, Default)]
+pub struct Broker {
+    values: BTreeMap<String, Secret>,
+}
+
+impl Broker {
+    /// A broker that holds these.
+    pub fn new(values: BTreeMap<String, Secret>) -> Self {
+        Self { values }
+    }
+
+    /// The names it holds.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.values.keys().cloned().collect()
+    }
+
+    /// How many it holds.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// All values, for scrubbing.
+    pub fn secrets(&self) -> SecretSet {
+        SecretSet::new(self.values.values().cloned())
+    }
+
+    /// Puts values where `${secret:NAME}` stands; unknown names stay as they are.
+    pub fn fill(&self, text: &str) -> String {
+        let mut out = text.to_owned();
+        for (name, value) in &self.values {
+            let place = format!("${{secret:{name}}}");
+            if out.contains(&place) {
+                out = out.replace(&place, value.expose());
+            }
+        }
+        out
+    }
+}

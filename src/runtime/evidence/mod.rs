@@ -1,0 +1,8 @@
+//! What is proven: a result is verified, scrubbed, stored, previewed and receipted, in that order.
+
+pub mod preview;
+pub mod receipt;
+pub mod settle;
+pub mod verify;
+
+pub use settle::{Settled, Settling};

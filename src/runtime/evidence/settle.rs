@@ -1,0 +1,135 @@
+//! From `Ran` to `Settled`: scrub, normalise, verify, store, preview, receipt.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::receipt::{self, ReceiptKey};
+use super::{preview, verify};
+use crate::base::bounded::Bounded;
+use crate::base::digest::Digest;
+use crate::base::secret::SecretSet;
+use crate::base::world::Millis;
+use crate::journal::event::call::{ReceiptIssued, ToolCallFinished, ToolResultValidated};
+use crate::journal::outcome::{Fault, Outcome};
+use crate::journal::receipt::Scope;
+use crate::runtime::exec::{Ran, Ready};
+use crate::tool::descriptor::OutputExposure;
+
+/// Takes secrets out of a text.
+pub type Redact = for<'a> fn(&SecretSet, &'a str) -> Cow<'a, str>;
+
+/// Only successes are receipted.
+pub fn receipt_eligible(fault: Option<&Fault>) -> bool {
+    fault.is_none()
+}
+
+/// What settling needs to know beside the call.
+#[derive(Clone, Copy)]
+pub struct Settling<'a> {
+    /// Takes secrets out of a text.
+    pub redact: Redact,
+    /// Bounds what returns to the model.
+    pub preview: fn(&str, &str, usize) -> Bounded,
+    /// Whether a result may have a receipt.
+    pub receipt_eligible: fn(Option<&Fault>) -> bool,
+    /// What must never leave.
+    pub secrets: &'a SecretSet,
+    /// The receipts' key; `None` when receipts are off.
+    pub key: Option<&'a ReceiptKey>,
+    /// The session's limit in Unicode scalar values.
+    pub max_tool_result_chars: usize,
+    /// Session, turn and call.
+    pub scope: Scope<'a>,
+    /// When.
+    pub now: Millis,
+}
+
+/// A call that ended by itself, with everything that is to be recorded of it.
+#[derive(Debug)]
+pub struct Settled {
+    /// The end.
+    pub finished: ToolCallFinished,
+    /// What verification found.
+    pub validated: ToolResultValidated,
+    /// The full output, where only a part returns.
+    pub artifact: Option<Arc<str>>,
+    /// Only for successes.
+    pub receipt: Option<ReceiptIssued>,
+    /// The one outcome.
+    pub outcome: Outcome,
+    /// What the model is shown.
+    pub shown: Arc<str>,
+    /// Whether the middle was cut.
+    pub cut: bool,
+}
+
+/// Settles one execution.
+pub fn settle(ready: &Ready, ran: Ran, cx: Settling<'_>) -> Settled {
+    let call = ready.permitted().validated();
+    let tool = call.resolved().tool();
+    let policy = &tool.descriptor.context_policy;
+    let verification = verify::verify(tool, &ran);
+    let redact = cx.redact;
+    let output = redact(cx.secrets, preview::normalise(&ran.output));
+    let fault = ran
+        .fault
+        .or(verification.fault)
+        .map(|fault| Fault { message: redact(cx.secrets, &fault.message).into_owned(), ..fault });
+    let result_digest = Digest::of("result", output.as_bytes());
+    let facts = || ReceiptIssued {
+        receipt: String::new(),
+        key_id: String::new(),
+        tool_id: tool.id().clone(),
+        tool_version: tool.version,
+        args_digest: call.args_digest(),
+        result_digest,
+        issued_at: cx.now,
+    };
+    let eligible = (cx.receipt_eligible)(fault.as_ref());
+    let receipt = cx.key.filter(|_| eligible).map(|key| receipt::issue(key, cx.scope, facts()));
+    let body = match (&fault, policy.expose_output_to_model) {
+        (Some(fault), _) => failure_text(fault, &output),
+        (None, OutputExposure::None) => preview::NOT_SHOWN.to_owned(),
+        (None, OutputExposure::Structured) => {
+            let structured = ran.structured.as_ref().map(Value::to_string);
+            structured.map_or_else(|| output.to_string(), |s| redact(cx.secrets, &s).into_owned())
+        }
+        (None, OutputExposure::Preview | OutputExposure::Full) => output.to_string(),
+    };
+    let suffix = receipt.as_ref().map(receipt::suffix).unwrap_or_default();
+    let limit = preview::limit(policy, cx.max_tool_result_chars);
+    let shown = (cx.preview)(&body, &suffix, limit);
+    let hidden = shown.cut || policy.expose_output_to_model == OutputExposure::None;
+    let status = if fault.is_some() { "failed" } else { "success" };
+    Settled {
+        finished: ToolCallFinished {
+            status: status.to_owned(),
+            artifact_id: None,
+            result_digest: Some(result_digest),
+            result_chars: Some(output.chars().count() as u64),
+            effects: Some(ran.effects),
+            fault: fault.clone(),
+        },
+        validated: ToolResultValidated {
+            status: if fault.is_some() { "failed" } else { "passed" }.to_owned(),
+            summary: Some(verification.summary),
+            undeclared: verification.undeclared,
+        },
+        artifact: hidden.then(|| Arc::from(output.as_ref())),
+        receipt,
+        outcome: fault.map_or(Outcome::Succeeded, |fault| Outcome::Failed { fault }),
+        shown: shown.text.into(),
+        cut: shown.cut,
+    }
+}
+
+/// Error and partial output are both kept.
+fn failure_text(fault: &Fault, output: &str) -> String {
+    if output == preview::NO_OUTPUT {
+        format!("error {}: {}", fault.code, fault.message)
+    } else {
+        format!("error {}: {}\npartial output:\n{output}", fault.code, fault.message)
+    }
+}

@@ -1,0 +1,108 @@
+//! The file tools. They act for real, inside the workspace.
+
+use serde_json::Value;
+
+use super::ran::Ran;
+use super::ready::Ready;
+use super::workspace::{Workspace, WorkspaceError};
+use crate::journal::event::call::ObservedEffects;
+use crate::journal::outcome::Blame;
+use crate::runtime::sandbox::adapter::Builtin;
+
+/// Runs one file tool.
+pub fn run(builtin: Builtin, ready: &Ready, workspace: &mut Workspace) -> Ran {
+    let args = ready.permitted().validated().args();
+    let result = match builtin {
+        Builtin::FileRead => read(args, workspace),
+        Builtin::FileList => list(args, workspace),
+        Builtin::FileSearch => search(args, workspace),
+        Builtin::FileWrite => write(args, workspace),
+        Builtin::FilePatch => patch(args, workspace),
+        Builtin::FileDelete => delete(args, workspace),
+        Builtin::CommandRun => {
+            return Ran::failed(Blame::Tool, "wrong_adapter", "a command is no file tool");
+        }
+    };
+    result.unwrap_or_else(|error| Ran::failed(Blame::Tool, error.code(), error.to_string()))
+}
+
+fn text<'a>(args: &'a Value, name: &str) -> &'a str {
+    args.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn seen() -> ObservedEffects {
+    ObservedEffects { method: "workspace".to_owned(), ..ObservedEffects::default() }
+}
+
+fn resource(path: &str) -> String {
+    format!("workspace:{}", path.trim_start_matches("./"))
+}
+
+fn read(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
+    let path = text(args, "path");
+    let content = workspace.read(path)?;
+    Ok(Ran::ok(content, ObservedEffects { reads: vec![resource(path)], ..seen() }))
+}
+
+fn list(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
+    let path = text(args, "path");
+    let names = workspace.list(path, false)?;
+    let effects = ObservedEffects { reads: vec![resource(path)], ..seen() };
+    Ok(Ran::ok(names.join("\n"), effects))
+}
+
+fn search(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
+    let query = text(args, "query");
+    let (mut lines, mut reads) = (Vec::new(), Vec::new());
+    for path in workspace.list(text(args, "path"), true)? {
+        // A file that cannot be read (a link that leads out) is not searched.
+        let Ok(content) = workspace.read(&path) else { continue };
+        for (index, line) in content.lines().enumerate() {
+            if line.contains(query) {
+                lines.push(format!("{path}:{}: {line}", index + 1));
+            }
+        }
+        reads.push(resource(&path));
+    }
+    Ok(Ran::ok(lines.join("\n"), ObservedEffects { reads, ..seen() }))
+}
+
+fn write(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
+    let path = text(args, "path");
+    workspace.write(path, text(args, "content"))?;
+    let effects = ObservedEffects { writes: vec![resource(path)], ..seen() };
+    Ok(Ran::ok(format!("wrote {path}"), effects))
+}
+
+fn patch(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
+    let (path, find) = (text(args, "path"), text(args, "find"));
+    let content = workspace.read(path)?;
+    let reads = vec![resource(path)];
+    match content.matches(find).count() {
+        _ if find.is_empty() => Ok(Ran::failed(Blame::Model, "empty_find", "`find` is empty")),
+        1 => {
+            workspace.write(path, &content.replacen(find, text(args, "replace"), 1))?;
+            let effects = ObservedEffects { writes: reads.clone(), reads, ..seen() };
+            Ok(Ran::ok(format!("patched {path}"), effects))
+        }
+        count => {
+            let message = format!("`find` occurs {count} times in {path}; it must occur once");
+            Ok(Ran {
+                effects: ObservedEffects { reads, ..seen() },
+                ..Ran::failed(Blame::Model, "ambiguous_find", message)
+            })
+        }
+    }
+}
+
+fn delete(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
+    let path = text(args, "path");
+    if args.get("dry_run") == Some(&Value::Bool(true)) {
+        workspace.read(path)?;
+        let effects = ObservedEffects { reads: vec![resource(path)], ..seen() };
+        return Ok(Ran::ok(format!("would delete {path}"), effects));
+    }
+    workspace.remove(path)?;
+    let effects = ObservedEffects { deletes: vec![resource(path)], ..seen() };
+    Ok(Ran::ok(format!("deleted {path}"), effects))
+}

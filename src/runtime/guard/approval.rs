@@ -1,0 +1,113 @@
+//! Approval is a contract: what is shown is what runs, by digest, until it expires.
+
+use serde_json::Value;
+
+use super::validate::Validated;
+use crate::base::digest::Digest;
+use crate::base::world::Millis;
+use crate::journal::outcome::Denier;
+use crate::runtime::guard::approver::{Answer, Verdict};
+use crate::runtime::policy::{Decision, Judgement, Principal};
+use crate::tool::effect::EffectClass;
+use crate::tool::risk::RiskLevel;
+
+/// How long an answer may take, in milliseconds.
+pub const EXPIRY_MS: u64 = 300_000;
+
+/// What a person is shown (seed B section 12).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApprovalRequest {
+    /// An answer is addressed to this id.
+    pub id: String,
+    /// The tool's id.
+    pub tool: String,
+    /// One line.
+    pub summary: String,
+    /// The canonical arguments.
+    pub args: Value,
+    /// What the answer binds.
+    pub call_digest: Digest,
+    /// The strictest thing the call may do.
+    pub class: EffectClass,
+    /// Who acts.
+    pub principal: Principal,
+    /// How bad it can be.
+    pub risk: RiskLevel,
+    /// Why it asks.
+    pub reasons: Vec<String>,
+    /// Whether the stronger confirmation is needed.
+    pub strong: bool,
+    /// After this no answer counts.
+    pub expires_at: Millis,
+}
+
+impl ApprovalRequest {
+    /// The request for one call.
+    pub fn new(
+        id: String,
+        call: &Validated,
+        judgement: &Judgement,
+        principal: &Principal,
+        now: Millis,
+    ) -> Self {
+        let tool = call.resolved().tool();
+        Self {
+            id,
+            tool: tool.id().to_string(),
+            summary: format!(
+                "{} ({}): {}",
+                tool.descriptor.shown_name(),
+                tool.class.name(),
+                tool.descriptor.description.summary
+            ),
+            args: call.args().clone(),
+            call_digest: call.call_digest(),
+            class: tool.class,
+            principal: principal.clone(),
+            risk: tool.descriptor.risk.level,
+            reasons: judgement.reasons.clone(),
+            strong: judgement.decision == Decision::StrongAsk,
+            expires_at: now + EXPIRY_MS,
+        }
+    }
+}
+
+/// What an answer means for the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acceptance {
+    /// It may run.
+    Granted,
+    /// It may not.
+    Refused(Denier, String),
+    /// This text stands for its result.
+    Replaced(String),
+}
+
+/// Judges an answer. Anything but an addressed, timely, matching yes is no authority.
+pub fn accept(
+    request: &ApprovalRequest,
+    answer: &Answer,
+    call_digest: Digest,
+    now: Millis,
+) -> Acceptance {
+    let refuse = |by, why: &str| Acceptance::Refused(by, why.to_owned());
+    if answer.approval_id != request.id {
+        return refuse(Denier::ApprovalMismatch, "the answer is addressed to another request");
+    }
+    match &answer.verdict {
+        Verdict::Yes { .. } | Verdict::Replace { .. } if now > request.expires_at => {
+            refuse(Denier::ApprovalExpired, "the answer came after the request had expired")
+        }
+        Verdict::Yes { .. } if request.call_digest != call_digest => {
+            refuse(Denier::ApprovalMismatch, "the call is not the one that was approved")
+        }
+        Verdict::Yes { strong: false } if request.strong => {
+            refuse(Denier::Operator, "the stronger confirmation was not given")
+        }
+        Verdict::Yes { .. } => Acceptance::Granted,
+        Verdict::No { reason } => Acceptance::Refused(Denier::Operator, reason.clone()),
+        Verdict::Replace { text } => Acceptance::Replaced(text.clone()),
+        Verdict::Timeout => refuse(Denier::ApprovalTimeout, "nobody answered in time"),
+        Verdict::Unreachable => refuse(Denier::NoApprover, "there is nobody to ask"),
+    }
+}

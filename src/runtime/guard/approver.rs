@@ -1,0 +1,97 @@
+//! Who is asked. Absence means no: the refusing approver is the default.
+
+use super::approval::ApprovalRequest;
+use crate::runtime::BoxFuture;
+
+/// Answers approval requests.
+pub trait Approver: Send {
+    /// The channel's name, for the audit.
+    fn channel(&self) -> &'static str;
+
+    /// Answers one request.
+    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer>;
+}
+
+/// An answer, addressed to one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The request it answers.
+    pub approval_id: String,
+    /// What was said.
+    pub verdict: Verdict,
+    /// Who said it.
+    pub decider: String,
+}
+
+/// What was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes, once.
+    Yes {
+        /// Whether it was the stronger confirmation.
+        strong: bool,
+    },
+    /// No.
+    No {
+        /// Why.
+        reason: String,
+    },
+    /// This text instead of running the tool.
+    Replace {
+        /// The text.
+        text: String,
+    },
+    /// Nobody answered in time.
+    Timeout,
+    /// There was nobody to ask.
+    Unreachable,
+}
+
+/// Nobody is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Refusing;
+
+impl Approver for Refusing {
+    fn channel(&self) -> &'static str {
+        "none"
+    }
+
+    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
+        let answer = Answer {
+            approval_id: request.id.clone(),
+            verdict: Verdict::Unreachable,
+            decider: "nobody".to_owned(),
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// Answers by tool id, in order; asked beyond its list, nobody is there.
+#[derive(Debug, Clone, Default)]
+pub struct Scripted {
+    answers: Vec<(String, Verdict)>,
+}
+
+impl Scripted {
+    /// Answers for tool ids, each used once; `*` stands for any tool.
+    pub fn new(answers: Vec<(String, Verdict)>) -> Self {
+        Self { answers }
+    }
+}
+
+impl Approver for Scripted {
+    fn channel(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
+        let place = self.answers.iter().position(|(tool, _)| *tool == request.tool || tool == "*");
+        let verdict = match place {
+            Some(index) => self.answers.remove(index).1,
+            None => Verdict::Unreachable,
+        };
+        let answer =
+            Answer { approval_id: request.id.clone(), verdict, decider: "script".to_owned() };
+        Box::pin(std::future::ready(answer))
+    }
+}

@@ -1,0 +1,14 @@
+//! What stands before execution: the staircase from `Proposed` to `Permitted`. Each stage can be
+//! built only by its own module, and owns the one before it.
+
+pub mod approval;
+pub mod approver;
+pub mod permit;
+pub mod resolve;
+pub mod validate;
+
+pub use approval::ApprovalRequest;
+pub use approver::{Answer, Approver, Verdict};
+pub use permit::Permitted;
+pub use resolve::Resolved;
+pub use validate::Validated;

@@ -1,0 +1,61 @@
+//! Stage 3: authority. It is a type, never an argument, and is built only here.
+
+use super::approval::{Acceptance, ApprovalRequest};
+use super::approver::Answer;
+use super::validate::Validated;
+use crate::base::world::Millis;
+use crate::journal::outcome::Denier;
+use crate::runtime::policy::{Decision, Judgement};
+
+/// A call that may run.
+#[derive(Debug)]
+pub struct Permitted {
+    validated: Validated,
+}
+
+impl Permitted {
+    /// The stage before.
+    pub fn validated(&self) -> &Validated {
+        &self.validated
+    }
+}
+
+/// The rule by which an answer is judged; a mutant may replace it.
+pub type Accept = fn(&ApprovalRequest, &Answer, crate::base::digest::Digest, Millis) -> Acceptance;
+
+/// Authority by policy alone.
+///
+/// # Errors
+/// The call back, when policy asks or denies.
+pub fn by_policy(validated: Validated, judgement: &Judgement) -> Result<Permitted, Validated> {
+    match judgement.decision {
+        Decision::Allow => Ok(Permitted { validated }),
+        Decision::Ask | Decision::StrongAsk | Decision::Deny => Err(validated),
+    }
+}
+
+/// What an answer leaves of a call.
+#[derive(Debug)]
+pub enum Answered {
+    /// It may run.
+    Permitted(Permitted),
+    /// It may not.
+    Refused(Validated, Denier, String),
+    /// This text stands for its result.
+    Replaced(Validated, String),
+}
+
+/// Authority by a person's answer.
+pub fn by_approval(
+    validated: Validated,
+    request: &ApprovalRequest,
+    answer: &Answer,
+    accept: Accept,
+    now: Millis,
+) -> Answered {
+    match accept(request, answer, validated.call_digest(), now) {
+        Acceptance::Granted => Answered::Permitted(Permitted { validated }),
+        Acceptance::Refused(by, why) => Answered::Refused(validated, by, why),
+        Acceptance::Replaced(text) => Answered::Replaced(validated, text),
+    }
+}

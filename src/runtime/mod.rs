@@ -1,0 +1,24 @@
+//! The system under test: a complete tool runtime. It is a pure machine with a thin driver.
+//!
+//! Folders in the order of a call's flow; each may import only those above it:
+//! `credential`, `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
+//! `provider`, `guard`, `exec`, `evidence`, `resolved`, `turn`, then `session`, the facade.
+
+pub mod catalog;
+pub mod credential;
+pub mod dialect;
+pub mod error;
+pub mod evidence;
+pub mod exec;
+pub mod guard;
+pub mod mcp;
+pub mod policy;
+pub mod provider;
+pub mod resolved;
+pub mod sandbox;
+pub mod session;
+pub mod turn;
+pub mod view;
+
+/// A boxed future: what an asynchronous trait method returns.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,172 @@
+//! The merge of all votes on one call.
+//!
+//! Votes come from the principal's scopes, the descriptor's permissions and trust, the rules, and
+//! the level's default. The strictest vote wins. The level's default is only a vote where no
+//! rule speaks about the call: that is how a rule says otherwise (seed B invariant 5).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::rules::{Question, Rules};
+use crate::runtime::catalog::Registered;
+use crate::tool::descriptor::{ApprovalPolicy, AuditLevel};
+use crate::tool::risk::Level;
+
+/// Who acts, and with which scopes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// The id.
+    pub id: String,
+    /// What they hold.
+    pub scopes: BTreeSet<String>,
+}
+
+/// Decisions from mildest to strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Decision {
+    /// Runs by itself.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// A person confirms in the stronger way.
+    StrongAsk,
+    /// Never.
+    Deny,
+}
+
+impl Decision {
+    /// The name as written in files and journals.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::StrongAsk => "strong_ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// A decision with its reasons, strictest first, and the rules that matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// The decision.
+    pub decision: Decision,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Ids of the rules that voted.
+    pub rules: Vec<String>,
+}
+
+impl Judgement {
+    /// All reasons in one line.
+    pub fn reason(&self) -> String {
+        self.reasons.join("; ")
+    }
+}
+
+/// The scope that L2 needs (seed B section 12).
+pub const WORKSPACE_WRITE: &str = "workspace_write";
+
+/// What may be done with this call.
+pub fn decide(tool: &Registered, args: &Value, principal: &Principal, rules: &Rules) -> Judgement {
+    merge(votes(tool, Some(args), principal, rules))
+}
+
+/// Whether the tool may be shown at all: as [`decide`], before there are arguments. Rules that
+/// look at arguments have no vote yet.
+pub fn may_expose(tool: &Registered, principal: &Principal, rules: &Rules) -> Judgement {
+    merge(votes(tool, None, principal, rules))
+}
+
+struct Vote {
+    decision: Decision,
+    reason: String,
+    rule: Option<String>,
+}
+
+impl Vote {
+    fn new(decision: Decision, reason: impl Into<String>) -> Self {
+        Self { decision, reason: reason.into(), rule: None }
+    }
+}
+
+fn votes(
+    tool: &Registered,
+    args: Option<&Value>,
+    principal: &Principal,
+    rules: &Rules,
+) -> Vec<Vote> {
+    let mut votes = principal_votes(tool, principal);
+    let question = Question { tool, args, principal };
+    let mut spoken = false;
+    for rule in rules.matching(&question) {
+        spoken = true;
+        votes.push(Vote {
+            decision: rule.decision,
+            reason: format!("rule {}: {}", rule.id, rule.reason),
+            rule: Some(rule.id.clone()),
+        });
+    }
+    if !spoken {
+        votes.push(level_vote(tool.level));
+    }
+    match tool.descriptor.permissions.approval_policy {
+        ApprovalPolicy::Always if tool.level == Level::L5 => {
+            votes.push(Vote::new(Decision::StrongAsk, "the descriptor always asks"));
+        }
+        ApprovalPolicy::Always => {
+            votes.push(Vote::new(Decision::Ask, "the descriptor always asks"));
+        }
+        ApprovalPolicy::Never | ApprovalPolicy::OnRequest | ApprovalPolicy::OnRisk => {}
+    }
+    if tool.descriptor.observability.audit_level == AuditLevel::None && tool.level >= Level::L4 {
+        votes.push(Vote::new(Decision::Deny, format!("{} without audit", tool.level)));
+    }
+    votes
+}
+
+fn principal_votes(tool: &Registered, principal: &Principal) -> Vec<Vote> {
+    let permissions = &tool.descriptor.permissions;
+    let mut votes = Vec::new();
+    let missing: Vec<&str> = permissions
+        .required_scopes
+        .iter()
+        .map(String::as_str)
+        .chain((tool.level == Level::L2).then_some(WORKSPACE_WRITE))
+        .filter(|scope| !principal.scopes.contains(*scope))
+        .collect();
+    if !missing.is_empty() {
+        let scopes = missing.join(", ");
+        votes.push(Vote::new(Decision::Deny, format!("{} lacks scope {scopes}", principal.id)));
+    }
+    if permissions.blocked_principals.contains(&principal.id) {
+        votes.push(Vote::new(Decision::Deny, format!("{} is blocked", principal.id)));
+    }
+    if !permissions.allowed_principals.is_empty()
+        && !permissions.allowed_principals.contains(&principal.id)
+    {
+        votes.push(Vote::new(Decision::Deny, format!("{} is not among the allowed", principal.id)));
+    }
+    votes
+}
+
+/// Seed B section 12's defaults.
+fn level_vote(level: Level) -> Vote {
+    match level {
+        Level::L0 => Vote::new(Decision::Allow, "L0 reads inside"),
+        Level::L1 => Vote::new(Decision::Allow, "L1 computes inside the sandbox"),
+        Level::L2 => Vote::new(Decision::Allow, "L2 writes the workspace with its scope"),
+        Level::L3 => Vote::new(Decision::Allow, "L3 reads outside with its scopes"),
+        Level::L4 => Vote::new(Decision::Ask, "L4 is visible outside"),
+        Level::L5 => Vote::new(Decision::StrongAsk, "L5 destroys or administers"),
+    }
+}
+
+fn merge(mut votes: Vec<Vote>) -> Judgement {
+    // A stable sort keeps the order of sources among equals.
+    votes.sort_by(|a, b| b.decision.cmp(&a.decision));
+    let decision = votes.first().map_or(Decision::Deny, |vote| vote.decision);
+    let rules = votes.iter().filter_map(|vote| vote.rule.clone()).collect();
+    Judgement { decision, reasons: votes.into_iter().map(|vote| vote.reason).collect(), rules }
+}

@@ -1,0 +1,8 @@
+//! What may happen. `decide` and `may_expose` are total and pure: every question has a decision,
+//! and every decision has reasons. Deny beats strong-ask beats ask beats allow.
+
+pub mod decide;
+pub mod rules;
+
+pub use decide::{Decision, Judgement, Principal, decide, may_expose};
+pub use rules::{Rule, Rules};

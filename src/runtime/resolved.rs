@@ -1,0 +1,123 @@
+//! One resolved bundle per turn: everything a turn needs that does not change while it runs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::catalog::Registry;
+use super::credential::Broker;
+use super::dialect::{Dialect, Rendering, ToolList};
+use super::evidence::receipt::ReceiptKey;
+use super::policy::{Principal, Rules};
+use super::view::compile::MAY_EXPOSE;
+use super::view::{Environment, View, ViewRequest, compile};
+use crate::tool::effect::ActionType;
+use crate::tool::id::ToolId;
+use crate::tool::intent::Intent;
+
+/// Settings of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Knobs {
+    /// Whether calls may run in parallel.
+    pub parallel_tools: bool,
+    /// The limit of what returns to the model, in Unicode scalar values.
+    pub max_tool_result_chars: usize,
+    /// Whether successes get receipts.
+    pub receipts: bool,
+    /// How many model requests at most.
+    pub iteration_cap: u32,
+    /// How requests are spelled.
+    pub dialect: Dialect,
+    /// Which parts of a description are shown.
+    pub rendering: Rendering,
+}
+
+/// The bundle.
+#[derive(Debug)]
+pub struct Resolved {
+    /// What exists.
+    pub registry: Arc<Registry>,
+    /// Who acts.
+    pub principal: Principal,
+    /// The rules.
+    pub rules: Arc<Rules>,
+    /// What is at hand.
+    pub environment: Environment,
+    /// Names kept out by hand.
+    pub excluded: BTreeSet<ToolId>,
+    /// Settings.
+    pub knobs: Knobs,
+    /// What is intended, and by whom it was declared.
+    pub intent: (String, Intent),
+    /// Credentials.
+    pub broker: Broker,
+    /// The receipts' key.
+    pub receipt_key: Option<ReceiptKey>,
+    /// Views compiled before, shared by all sessions of the same registry, rules and environment.
+    pub views: Arc<ViewCache>,
+}
+
+/// A view with its rendered tools.
+#[derive(Debug)]
+pub struct CompiledView {
+    /// The view.
+    pub view: View,
+    /// The tools as the dialect spells them.
+    pub tools: ToolList,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ViewKey {
+    goal: Option<String>,
+    actions: Vec<ActionType>,
+    domains: Vec<String>,
+    excluded: BTreeSet<ToolId>,
+    failures: BTreeMap<ToolId, u32>,
+    principal: (String, BTreeSet<String>),
+}
+
+/// Compiled views by what they depend on.
+#[derive(Debug, Default)]
+pub struct ViewCache {
+    views: Mutex<HashMap<ViewKey, Arc<CompiledView>>>,
+}
+
+impl Resolved {
+    /// The view for the present state, compiled or remembered.
+    pub fn view(&self, failures: &BTreeMap<ToolId, u32>) -> Arc<CompiledView> {
+        let key = self.key(failures);
+        let mut views = self.views.views.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = views.get(&key) {
+            return Arc::clone(known);
+        }
+        let view = compile(&ViewRequest {
+            registry: &self.registry,
+            principal: &self.principal,
+            rules: &self.rules,
+            intent: &self.intent.1,
+            environment: &self.environment,
+            excluded: &self.excluded,
+            failures,
+            may_expose: MAY_EXPOSE,
+        });
+        let tools = self.knobs.dialect.tools(&view, self.knobs.rendering);
+        let compiled = Arc::new(CompiledView { view, tools });
+        views.insert(key, Arc::clone(&compiled));
+        compiled
+    }
+
+    fn key(&self, failures: &BTreeMap<ToolId, u32>) -> ViewKey {
+        let intent = &self.intent.1;
+        let reads_goal = self.registry.iter().any(|tool| {
+            let section = &tool.descriptor.intent;
+            !section.required_user_intent.is_empty() || !section.negative_intent_hints.is_empty()
+        });
+        ViewKey {
+            goal: reads_goal.then(|| intent.user_goal.clone()),
+            actions: intent.action_types.clone(),
+            domains: intent.domains.clone(),
+            excluded: self.excluded.clone(),
+            failures: failures.clone(),
+            principal: (self.principal.id.clone(), self.principal.scopes.clone()),
+        }
+    }
+}

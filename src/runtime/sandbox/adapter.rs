@@ -1,0 +1,73 @@
+//! The ways a tool can run.
+
+/// An execution adapter, by the name a descriptor gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adapter {
+    /// Runs inside this process, with real effects in the workspace.
+    Builtin(Builtin),
+    /// Has no effect; answers what the descriptor says.
+    Simulated,
+}
+
+/// The built-in tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Builtin {
+    FileRead,
+    FileList,
+    FileSearch,
+    FileWrite,
+    FilePatch,
+    FileDelete,
+    CommandRun,
+}
+
+impl Adapter {
+    /// Every name a descriptor may give.
+    pub const NAMES: [&'static str; 8] = [
+        "simulated",
+        "builtin:file.read",
+        "builtin:file.list",
+        "builtin:file.search",
+        "builtin:file.write",
+        "builtin:file.patch",
+        "builtin:file.delete",
+        "builtin:command.run",
+    ];
+
+    /// Reads a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "simulated" => Self::Simulated,
+            "builtin:file.read" => Self::Builtin(Builtin::FileRead),
+            "builtin:file.list" => Self::Builtin(Builtin::FileList),
+            "builtin:file.search" => Self::Builtin(Builtin::FileSearch),
+            "builtin:file.write" => Self::Builtin(Builtin::FileWrite),
+            "builtin:file.patch" => Self::Builtin(Builtin::FilePatch),
+            "builtin:file.delete" => Self::Builtin(Builtin::FileDelete),
+            "builtin:command.run" => Self::Builtin(Builtin::CommandRun),
+            _ => return None,
+        })
+    }
+}
+
+impl Builtin {
+    /// Whether it changes files.
+    pub fn writes(self) -> bool {
+        match self {
+            Self::FileRead | Self::FileList | Self::FileSearch | Self::CommandRun => false,
+            Self::FileWrite | Self::FilePatch | Self::FileDelete => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_parses_and_no_other() {
+        assert!(Adapter::NAMES.iter().all(|name| Adapter::parse(name).is_some()));
+        assert_eq!(Adapter::parse("builtin:shell"), None);
+    }
+}
