@@ -1,3 +1,7 @@
 //! The `proofmark` program.
 
-fn main() {}
+use proofmark::cli::exit::Exit;
+
+fn main() -> Exit {
+    proofmark::cli::main()
+}

@@ -2,7 +2,7 @@
 //!
 //! Facts only: an event never says how to show itself, and never holds a secret. Reading order:
 //! `outcome`, `event` (the closed enum, its facts by phase below `event/`), `journal`, `format`,
-//! `receipt`.
+//! `receipt`, `schema`.
 
 pub mod event;
 pub mod format;
@@ -10,6 +10,7 @@ pub mod format;
 pub mod journal;
 pub mod outcome;
 pub mod receipt;
+pub mod schema;
 
 pub use event::Event;
 pub use journal::{Blobs, Entry, Journal};

@@ -121,9 +121,11 @@ impl Matcher {
             Self::Equals(expected) => equal(value, expected),
             Self::OneOf(expected) => expected.iter().any(|one| equal(value, one)),
             Self::Regex(regex) => value.as_str().is_some_and(|text| regex.is_match(text)),
-            Self::Near { near, within } => {
-                value.as_f64().is_some_and(|number| (number - near).abs() <= *within)
-            }
+            Self::Near { near, within } => value.as_f64().is_some_and(|number| {
+                // 3.1 is within 0.1 of 3, although their difference in binary is a little more.
+                let rounding = f64::EPSILON * 4.0 * number.abs().max(near.abs());
+                (number - near).abs() <= *within + rounding
+            }),
             Self::SameInstant(expected) => {
                 let given = value.as_str().and_then(instant);
                 given.is_some() && given == instant(expected)

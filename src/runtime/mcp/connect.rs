@@ -179,7 +179,7 @@ impl Server {
     ///
     /// # Errors
     /// [`McpError::Spawn`] with what the system said.
-    pub fn spawn(launch: &Launch) -> Result<(Self, ChildStdin, ChildStdout), McpError> {
+    pub(super) fn spawn(launch: &Launch) -> Result<(Self, ChildStdin, ChildStdout), McpError> {
         let fail = |reason: String| McpError::Spawn { program: launch.program.clone(), reason };
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
@@ -207,7 +207,7 @@ impl Server {
 
     /// How the process that was started ended, if it has. It is not reaped, so that its number,
     /// which is also that of its group, is not given to another process meanwhile.
-    pub fn exit_status(&self) -> Option<String> {
+    pub(super) fn exit_status(&self) -> Option<String> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         match rustix::process::waitid(WaitId::Pid(self.group), look) {
             Ok(status) => status.as_ref().map(describe),
@@ -216,7 +216,7 @@ impl Server {
     }
 
     /// Waits until the process that was started has ended.
-    pub async fn exited(&self) -> String {
+    pub(super) async fn exited(&self) -> String {
         loop {
             match self.exit_status() {
                 Some(status) => return status,
@@ -228,7 +228,7 @@ impl Server {
     /// Ends the group; call it once standard input is closed. Sends SIGTERM after a third of
     /// `deadline` and SIGKILL after all of it, and returns the end of standard error once nobody
     /// of the group is left.
-    pub async fn stop(mut self, deadline: Duration) -> String {
+    pub(super) async fn stop(mut self, deadline: Duration) -> String {
         let start = Instant::now();
         let mut asked = false;
         let mut killed = false;

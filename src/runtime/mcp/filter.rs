@@ -55,7 +55,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Notes a line the client is about to send, if it is a request.
-    pub fn asked(&mut self, line: &[u8]) {
+    pub(super) fn asked(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
         let (Some(id), Some(method)) = (message.get("id"), message.get("method")) else { return };
         if let (Some(key), Some(method)) = (id_key(id), method.as_str()) {
@@ -65,7 +65,7 @@ impl Ledger {
     }
 
     /// What came instead of the answer that is missing, for an operator.
-    pub fn hint(&self) -> Option<String> {
+    pub(super) fn hint(&self) -> Option<String> {
         if let Some(stray) = &self.stray {
             return Some(stray.clone());
         }
@@ -115,12 +115,12 @@ pub(super) struct Filter {
 
 impl Filter {
     /// A filter that allows lines of `limit` bytes.
-    pub fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self { forward: Vec::new(), replies: Vec::new(), line: Vec::new(), limit }
     }
 
     /// Takes the next bytes of the stream, cut anywhere. After a fault nothing is read any more.
-    pub fn push(&mut self, chunk: &[u8], ledger: &mut Ledger) {
+    pub(super) fn push(&mut self, chunk: &[u8], ledger: &mut Ledger) {
         let mut rest = chunk;
         while ledger.fault.is_none() && !rest.is_empty() {
             let end = rest.iter().position(|byte| *byte == b'\n');
@@ -144,7 +144,7 @@ impl Filter {
     }
 
     /// Ends the stream: a last line needs no newline.
-    pub fn finish(&mut self, ledger: &mut Ledger) {
+    pub(super) fn finish(&mut self, ledger: &mut Ledger) {
         if ledger.fault.is_none() {
             self.end_line(ledger);
         }

@@ -1,0 +1,75 @@
+//! `proofmark accept`: blesses what a run proposed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::error::CliError;
+use super::exit::Exit;
+use super::output::Output;
+use super::suites;
+use crate::report::ReportError;
+
+/// Arguments of `accept`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  proofmark accept\n  proofmark accept office\n  \
+    proofmark accept --run 20260501T120000")]
+pub struct AcceptArgs {
+    /// Suites to bless; all that the run proposed when left out
+    suites: Vec<String>,
+    /// The run; the latest when left out
+    #[arg(long)]
+    run: Option<String>,
+    /// Where reports are
+    #[arg(long, default_value = "reports")]
+    reports: PathBuf,
+}
+
+/// Moves proposed baselines into `golden/`.
+///
+/// # Errors
+/// When there is no such run, or it proposed nothing.
+pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> {
+    let run = match &args.run {
+        Some(run) => run.clone(),
+        None => fs::read_to_string(args.reports.join("latest"))
+            .map_err(|_| CliError::Usage("there is no run yet; `proofmark run` first".into()))?,
+    };
+    let pending = args.reports.join(run.trim()).join("pending");
+    let mut proposed: Vec<PathBuf> = fs::read_dir(&pending)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    proposed.sort();
+    proposed.retain(|path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        args.suites.is_empty() || name.is_some_and(|name| args.suites.contains(&name))
+    });
+    if proposed.is_empty() {
+        let message = format!("run {} proposed nothing to accept", run.trim());
+        return Err(CliError::NothingSelected(message));
+    }
+    for path in proposed {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let golden = golden_folder(&name)?;
+        fs::create_dir_all(&golden).map_err(|error| ReportError::io(&golden, &error))?;
+        for file in ["baseline.csv", "baseline.json"] {
+            // Written beside and renamed, so that a baseline is never half there.
+            let (target, fresh) = (golden.join(file), golden.join(format!("{file}.new")));
+            fs::copy(path.join(file), &fresh).map_err(|error| ReportError::io(&fresh, &error))?;
+            fs::rename(&fresh, &target).map_err(|error| ReportError::io(&target, &error))?;
+        }
+        output.text(&format!("blessed {}", golden.join("baseline.csv").display()));
+    }
+    Ok(Exit::Pass)
+}
+
+fn golden_folder(name: &str) -> Result<PathBuf, CliError> {
+    for folder in suites::folders(&[])? {
+        if folder.file_name().is_some_and(|own| own.to_string_lossy() == name) {
+            let root = folder.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+            return Ok(root.join("golden").join(name));
+        }
+    }
+    Ok(Path::new("golden").join(name))
+}

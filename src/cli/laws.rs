@@ -1,0 +1,150 @@
+//! `proofmark laws` and `proofmark mutants`.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::error::CliError;
+use super::exit::Exit;
+use super::output::Output;
+use super::{Format, runtime, suites};
+use crate::eval::fixture::Shared;
+use crate::eval::runner::{RunEvent, RunOptions, run_suite};
+use crate::journal::{Blobs, Entry};
+use crate::law::registry;
+use crate::report::json::envelope;
+use crate::report::table::{Look, draw};
+use crate::sim::mutant::grade::{Outcome, grade, witnesses};
+
+/// Arguments of `laws`.
+#[derive(Debug, Args)]
+pub struct LawsArgs {
+    /// Also run the default suites and count which laws they exercise
+    #[arg(long)]
+    coverage: bool,
+    /// How the answer is written
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+/// Arguments of `mutants`.
+#[derive(Debug, Args)]
+pub struct MutantsArgs {
+    /// Suites whose journals are altered, besides the laws' own witnesses
+    suites: Vec<String>,
+    /// How the answer is written
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+/// Shows the table of laws.
+///
+/// # Errors
+/// When a suite is invalid.
+pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
+    let mut exercised: BTreeMap<&str, usize> = BTreeMap::new();
+    if args.coverage || args.format == Format::Json {
+        let runtime = runtime()?;
+        let found = runtime.block_on(suites::find(&[], &[]))?;
+        for suite in &found.suites {
+            let shared = Shared::default();
+            let options = RunOptions::default();
+            let mut sink = |_: RunEvent<'_>| {};
+            let run = run_suite(suite, &options, &shared, None, &mut sink);
+            let result = runtime.block_on(run);
+            for (law, counts) in &result.counts.laws {
+                *exercised.entry(law).or_default() += usize::from(counts.exercised > 0);
+            }
+        }
+    }
+    let suites_of = |name: &str| exercised.get(name).copied().unwrap_or(0);
+    match args.format {
+        Format::Human => {
+            let rows = registry::all().iter().map(|law| {
+                let mut row =
+                    vec![law.name.to_owned(), law.source.to_owned(), law.title.to_owned()];
+                if args.coverage {
+                    row.push(suites_of(law.name).to_string());
+                }
+                row.push(law.mutants.len().to_string());
+                row
+            });
+            let header: &[&str] = if args.coverage {
+                &["law", "from", "says", "suites", "mutants"]
+            } else {
+                &["law", "from", "says", "mutants"]
+            };
+            output.text(&draw(header, rows.collect(), Look::Terminal));
+        }
+        Format::Json => {
+            let laws: Vec<Value> = registry::all()
+                .iter()
+                .map(|law| {
+                    json!({"name": law.name, "source": law.source, "title": law.title,
+                        "exercisedBySuites": suites_of(law.name), "exercisedBySim": 0,
+                        "mutants": law.mutants})
+                })
+                .collect();
+            let mut answer = envelope(None, "pass", 0);
+            answer.insert("laws".into(), Value::Array(laws));
+            output.json(&Value::Object(answer));
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+/// Alters journals and asks whether the laws notice.
+///
+/// # Errors
+/// When a suite is invalid.
+pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError> {
+    let mut journals: Vec<(Vec<Entry>, Blobs)> = witnesses();
+    if !args.suites.is_empty() {
+        let runtime = runtime()?;
+        let found = runtime.block_on(suites::find(&args.suites, &[]))?;
+        for suite in &found.suites {
+            let shared = Shared::default();
+            let options = RunOptions::default();
+            let mut sink = |event: RunEvent<'_>| {
+                if let RunEvent::TrialFinished { record, .. } = event {
+                    let entries = record.journal.entries().to_vec();
+                    journals.push((entries, record.journal.blobs().clone()));
+                }
+            };
+            runtime.block_on(run_suite(suite, &options, &shared, None, &mut sink));
+        }
+    }
+    let graded = grade(&journals, None);
+    let bad = graded.iter().any(|one| one.outcome != Outcome::Caught || one.decoy_flagged);
+    let exit = if bad || graded.is_empty() { Exit::Fail } else { Exit::Pass };
+    match args.format {
+        Format::Human => {
+            let rows = graded.iter().map(|one| {
+                let decoy = if one.decoy_flagged { "flagged" } else { "quiet" };
+                vec![
+                    one.name.to_owned(),
+                    one.outcome.name().to_owned(),
+                    one.caught_by.join(", "),
+                    decoy.to_owned(),
+                ]
+            });
+            let table =
+                draw(&["mutant", "outcome", "caught by", "decoy"], rows.collect(), Look::Terminal);
+            output.text(&format!("{table}\n{} mutants graded", graded.len()));
+        }
+        Format::Json => {
+            let mutants: Vec<Value> = graded
+                .iter()
+                .map(|one| {
+                    json!({"name": one.name, "outcome": one.outcome.name(),
+                        "caughtBy": one.caught_by, "decoyFlagged": one.decoy_flagged})
+                })
+                .collect();
+            let mut answer = envelope(None, if bad { "fail" } else { "pass" }, exit.code());
+            answer.insert("mutants".into(), Value::Array(mutants));
+            output.json(&Value::Object(answer));
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,102 @@
+//! The command line: each command parses, makes a plan, and calls one function below it.
+
+pub mod accept;
+pub mod check;
+pub mod error;
+pub mod exit;
+pub mod init;
+pub mod laws;
+pub mod output;
+pub mod run;
+pub mod schema;
+pub mod show;
+pub mod sources;
+pub mod suites;
+pub mod tools;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use error::CliError;
+use exit::Exit;
+use output::Output;
+
+/// Evaluation and regression testing for agent tools.
+#[derive(Debug, Parser)]
+#[command(name = "proofmark", version, about, max_term_width = 100)]
+#[command(after_help = exit::HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run suites, write reports, judge gates
+    Run(run::RunArgs),
+    /// Show one case: the view the model saw, the ranking, what was expected
+    Show(show::ShowArgs),
+    /// List the tools of a suite with level, decision and prompts
+    Tools(tools::ToolsArgs),
+    /// Scaffold a suite from real tools
+    Init(init::InitArgs),
+    /// Bless the results of a run as the new baseline
+    Accept(accept::AcceptArgs),
+    /// Judge a journal by the laws
+    Check(check::CheckArgs),
+    /// The table of laws
+    Laws(laws::LawsArgs),
+    /// Faults that the laws must catch
+    Mutants(laws::MutantsArgs),
+    /// Print the JSON Schema of a file format
+    Schema(schema::SchemaArgs),
+}
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+}
+
+/// Parses the arguments, runs the command, and says how it ended.
+pub fn main() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers; everything else is a mistake in usage.
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Pass };
+            let _printed = error.print();
+            return exit;
+        }
+    };
+    let mut output = Output::new();
+    let result = match cli.command {
+        Command::Run(args) => run::run(&args, &mut output),
+        Command::Show(args) => show::show(&args, &mut output),
+        Command::Tools(args) => tools::tools(&args, &mut output),
+        Command::Init(args) => init::init(&args, &mut output),
+        Command::Accept(args) => accept::accept(&args, &mut output),
+        Command::Check(args) => check::check(&args, &mut output),
+        Command::Laws(args) => laws::laws(&args, &mut output),
+        Command::Mutants(args) => laws::mutants(&args, &mut output),
+        Command::Schema(args) => schema::schema(&args, &mut output),
+    };
+    match result {
+        Ok(exit) => exit,
+        Err(error) => {
+            output.error(&error.to_string());
+            error.exit()
+        }
+    }
+}
+
+/// A single-threaded runtime: trials run one after another, and offline providers never wait.
+///
+/// # Errors
+/// When the system gives no runtime.
+pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| CliError::Environment(format!("no async runtime: {error}")))
+}

@@ -1,0 +1,144 @@
+//! Finding suites and loading them.
+
+use std::path::{Path, PathBuf};
+
+use super::error::CliError;
+use super::sources;
+use crate::base::problem::Problem;
+use crate::base::world::env_var;
+use crate::eval::baseline::{self, Row};
+use crate::eval::load::{self, Suite};
+use crate::eval::outcome::NotRun;
+use crate::eval::read::{read, shown};
+use crate::runtime::sandbox::find_program;
+
+/// Where suites live.
+const FOLDER: &str = "suites";
+
+/// What was found: suites to run, and suites that cannot run here.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Loaded suites.
+    pub suites: Vec<Suite>,
+    /// Suites that lack something.
+    pub not_run: Vec<NotRun>,
+    /// Suites whose live tools are not the pinned ones.
+    pub stale: Vec<String>,
+}
+
+/// The folders of the named suites, or of all suites below `suites/`.
+///
+/// # Errors
+/// A name that is no suite.
+pub fn folders(names: &[String]) -> Result<Vec<PathBuf>, CliError> {
+    if names.is_empty() {
+        return all_folders();
+    }
+    names.iter().map(|name| folder(name)).collect()
+}
+
+fn folder(name: &str) -> Result<PathBuf, CliError> {
+    let given = Path::new(name);
+    let given = if given.ends_with("suite.yaml") { given.parent().unwrap_or(given) } else { given };
+    for path in [given.to_path_buf(), Path::new(FOLDER).join(given)] {
+        if path.join("suite.yaml").is_file() {
+            return Ok(path);
+        }
+    }
+    let known: Vec<String> = all_folders()?
+        .iter()
+        .filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
+        .collect();
+    let near = crate::base::problem::nearest(name, known.iter().map(String::as_str));
+    let help = match near {
+        Some(name) => format!("did you mean `{name}`?"),
+        None if known.is_empty() => format!("there is no {FOLDER}/ folder here"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    Err(CliError::Usage(format!("no suite `{name}`; {help}")))
+}
+
+fn all_folders() -> Result<Vec<PathBuf>, CliError> {
+    let entries = match std::fs::read_dir(FOLDER) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(CliError::Environment(format!("{FOLDER}: {error}"))),
+    };
+    let mut folders: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("suite.yaml").is_file())
+        .collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// Loads suites; without names only those that are part of a bare run.
+///
+/// # Errors
+/// All problems of all suites together.
+pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliError> {
+    let (mut found, mut problems) = (Found::default(), Vec::new());
+    for folder in folders(names)? {
+        let file = match load::read_suite_file(&folder) {
+            Ok((_, file)) => file,
+            Err(mut new) => {
+                problems.append(&mut new);
+                continue;
+            }
+        };
+        if names.is_empty() && !file.default {
+            continue;
+        }
+        let missing: Vec<&str> = file
+            .requires
+            .iter()
+            .map(String::as_str)
+            .filter(|program| find_program(program).is_none())
+            .collect();
+        if !missing.is_empty() {
+            found.not_run.push(NotRun {
+                required: is_required(&file.name, &file.requires, required),
+                reason: format!("needs {}", missing.join(", ")),
+                suite: file.name.into(),
+            });
+            continue;
+        }
+        let listed = sources::listed(&folder, &file).await?;
+        found.stale.extend(listed.stale);
+        problems.extend(listed.problems);
+        match load::load(&folder, &listed.descriptors) {
+            Ok(suite) => found.suites.push(suite),
+            Err(mut new) => problems.append(&mut new),
+        }
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems.into()) }
+}
+
+/// Whether a suite may not be skipped: it, or something it needs, is named by `--require` or by
+/// the environment variable `PROOFMARK_REQUIRE`.
+fn is_required(suite: &str, requires: &[String], required: &[String]) -> bool {
+    let named = env_var("PROOFMARK_REQUIRE").unwrap_or_default();
+    let asked: Vec<&str> =
+        required.iter().map(String::as_str).chain(named.split(',').map(str::trim)).collect();
+    asked.contains(&suite) || requires.iter().any(|program| asked.contains(&program.as_str()))
+}
+
+/// Where a suite's golden files are: `golden/<suite>/` beside `suites/`.
+pub fn golden(suite: &Suite) -> PathBuf {
+    let root = suite.folder.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    root.join("golden").join(&*suite.name)
+}
+
+/// The blessed rows; `None` where no baseline is committed.
+///
+/// # Errors
+/// All problems of a damaged baseline.
+pub fn blessed(suite: &Suite) -> Result<Option<Vec<Row>>, Vec<Problem>> {
+    let path = golden(suite).join("baseline.csv");
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = read(&path).map_err(|problem| vec![problem])?;
+    baseline::read(&shown(&path), &text).map(Some)
+}

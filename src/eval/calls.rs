@@ -1,0 +1,131 @@
+//! The calls of a trial, read from its journal and from nothing else.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::journal::event::turn::ViewCompiled;
+use crate::journal::{Entry, Event};
+use crate::tool::effect::EffectClass;
+
+/// What the journal says about one call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallFacts {
+    /// Its id.
+    pub call: Arc<str>,
+    /// The tool's id where the name belongs to one, else the name as spelled.
+    pub tool: Arc<str>,
+    /// Whether the name was offered to the model.
+    pub offered: bool,
+    /// The arguments, when they were JSON.
+    pub args: Option<Value>,
+    /// In which reply of the trial, from 0.
+    pub reply: u32,
+    /// Whether the arguments passed their schema; `None` when they were never held against one.
+    pub valid: Option<bool>,
+    /// The strictest thing it may do, where policy looked at it.
+    pub class: Option<EffectClass>,
+    /// Policy's decision.
+    pub decision: Option<String>,
+    /// Whether a person was asked.
+    pub asked: bool,
+    /// Whether the answer was yes.
+    pub approved: bool,
+    /// Whether it ran.
+    pub started: bool,
+    /// Whether an effect was seen: something written, deleted or reached.
+    pub effect_seen: bool,
+    /// The outcome's name.
+    pub outcome: Option<&'static str>,
+}
+
+/// Tokens, as estimated in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    /// Of the advertised tools, in the first request.
+    pub view: u64,
+    /// Of all requests.
+    pub request: u64,
+    /// Of all replies.
+    pub reply: u64,
+}
+
+/// The calls in the order they were asked for, and the tokens.
+pub fn read(entries: &[Entry]) -> (Vec<CallFacts>, Tokens) {
+    let (mut calls, mut tokens) = (Vec::new(), Tokens::default());
+    let mut view: Option<&ViewCompiled> = None;
+    let mut replies = 0;
+    for entry in entries {
+        match &entry.event {
+            Event::ViewCompiled(compiled) => view = Some(compiled),
+            Event::ModelRequested(request) => {
+                let first = tokens.request == 0;
+                tokens.request += request.tokens.unwrap_or(0);
+                if first {
+                    tokens.view = request.view_tokens.unwrap_or(0);
+                }
+            }
+            Event::ModelReplied(reply) => {
+                replies += 1;
+                tokens.reply += reply.tokens.unwrap_or(0);
+            }
+            Event::ToolCallRequested(request) => {
+                let exposed = view.into_iter().flat_map(|view| view.exposed.iter());
+                let mut known = exposed.filter(|t| {
+                    t.name == request.tool_id || *t.tool_id.as_str() == *request.tool_id
+                });
+                let known = known.next();
+                calls.push(CallFacts {
+                    call: entry.call.clone().unwrap_or_default(),
+                    tool: known.map_or(request.tool_id.as_str(), |t| t.tool_id.as_str()).into(),
+                    offered: known.is_some(),
+                    args: request.args.clone(),
+                    reply: u32::saturating_sub(replies, 1),
+                    valid: None,
+                    class: None,
+                    decision: None,
+                    asked: false,
+                    approved: false,
+                    started: false,
+                    effect_seen: false,
+                    outcome: None,
+                });
+            }
+            event => {
+                let id = entry.call.as_ref();
+                let found = id.and_then(|id| calls.iter_mut().rev().find(|c| c.call == *id));
+                if let Some(call) = found {
+                    note(call, event);
+                }
+            }
+        }
+    }
+    (calls, tokens)
+}
+
+fn note(call: &mut CallFacts, event: &Event) {
+    match event {
+        Event::ToolArgsValidated(facts) => call.valid = Some(facts.status == "passed"),
+        Event::ToolPolicyChecked(facts) => {
+            call.class = facts.effect_class;
+            call.decision = Some(facts.decision.clone());
+        }
+        Event::ApprovalRequested(_) => call.asked = true,
+        Event::ApprovalGranted(_) => call.approved = true,
+        Event::ToolCallStarted(_) => call.started = true,
+        Event::ToolCallFinished(facts) => {
+            call.effect_seen = facts.effects.as_ref().is_some_and(|effects| {
+                !effects.writes.is_empty()
+                    || !effects.deletes.is_empty()
+                    || !effects.external_calls.is_empty()
+            });
+        }
+        Event::ToolCallSettled(facts) => {
+            call.outcome = Some(facts.outcome.name());
+            if facts.outcome.name() == "rejected" {
+                call.valid = Some(false);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,135 @@
+//! What a trial needs, built afresh: workspace, planted credentials, provider, approver.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::case::Case;
+use super::load::Suite;
+use crate::base::digest::{Digest, Hasher};
+use crate::base::secret::Secret;
+use crate::base::world::RealWorld;
+use crate::runtime::credential::Broker;
+use crate::runtime::evidence::receipt::ReceiptKey;
+use crate::runtime::exec::Workspace;
+use crate::runtime::guard::Approver;
+use crate::runtime::guard::approver::{Refusing, Scripted as ScriptedApprover};
+use crate::runtime::policy::Principal;
+use crate::runtime::provider::Provider;
+use crate::runtime::provider::chooser::{Chooser, IndexCache};
+use crate::runtime::provider::scripted::Scripted;
+use crate::runtime::resolved::{Resolved, ViewCache};
+use crate::runtime::session::Parts;
+use crate::runtime::turn::steps::Steps;
+use crate::tool::intent::Intent;
+
+/// What the trials of one run share.
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// The chooser's indexes.
+    pub indexes: Arc<IndexCache>,
+}
+
+/// What the trials of one suite share.
+#[derive(Debug)]
+pub struct SuiteShared {
+    /// Compiled views, one cache for each set of credentials.
+    pub views: Arc<ViewCache>,
+    secrets: Vec<String>,
+}
+
+impl SuiteShared {
+    /// Names every credential that the suite's broker holds.
+    pub fn new(suite: &Suite) -> Self {
+        let required = suite.registry.iter().flat_map(|tool| {
+            tool.descriptor.credentials.required_secrets.iter().cloned().collect::<Vec<_>>()
+        });
+        let mut secrets: Vec<String> = match &suite.file.credentials {
+            Some(held) => held.clone(),
+            None => required.collect(),
+        };
+        secrets.sort();
+        secrets.dedup();
+        Self { views: Arc::default(), secrets }
+    }
+}
+
+/// The seed of a trial: everything made up in it follows from this.
+pub fn seed(suite: &str, case: &str, provider: &str, trial: u32) -> Digest {
+    Hasher::new("trial")
+        .field(suite.as_bytes())
+        .field(case.as_bytes())
+        .field(provider.as_bytes())
+        .field(&trial.to_le_bytes())
+        .finish()
+}
+
+/// The parts of one trial's session.
+pub fn build(
+    suite: &Suite,
+    case: &Case,
+    provider: &str,
+    id: (Arc<str>, Digest),
+    shared: (&Shared, &SuiteShared),
+) -> Parts {
+    let (id, seed) = id;
+    let (run, suite_shared) = shared;
+    let seed_text = seed.hex();
+    let planted: BTreeMap<String, Secret> = suite_shared
+        .secrets
+        .iter()
+        .enumerate()
+        .map(|(index, name)| (name.clone(), Secret::canary(&seed_text, index)))
+        .collect();
+    let broker = Broker::new(planted);
+    let files = case.workspace.iter().map(|(path, text)| (path.clone(), broker.fill(text)));
+    let workspace = Workspace::new(files.collect());
+    let principal = case.principal.as_ref().map_or_else(
+        || suite.principal.clone(),
+        |entry| Principal { id: entry.id.clone(), scopes: entry.scopes.iter().cloned().collect() },
+    );
+    let intent = match &case.intent {
+        Some(intent) => ("case".to_owned(), intent.clone()),
+        None => {
+            let user_goal = case.messages.first().cloned().unwrap_or_default();
+            ("rules".to_owned(), Intent { user_goal, ..Intent::default() })
+        }
+    };
+    let receipt_key = suite
+        .knobs
+        .receipts
+        .then(|| ReceiptKey { id: "trial".to_owned(), key: receipt_key(&seed_text) });
+    let resolved = Resolved {
+        registry: Arc::clone(&suite.registry),
+        principal,
+        rules: Arc::clone(&suite.rules),
+        environment: suite.environment.clone(),
+        excluded: suite.excluded.union(&case.excluded).cloned().collect(),
+        knobs: suite.knobs.clone(),
+        intent,
+        broker,
+        receipt_key,
+        views: Arc::clone(&suite_shared.views),
+    };
+    let provider: Box<dyn Provider> = match provider {
+        "scripted" => Box::new(Scripted::new(case.script.clone().unwrap_or_default())),
+        _ => Box::new(Chooser::new(Arc::clone(&run.indexes))),
+    };
+    let approver: Box<dyn Approver> = match &case.approvals {
+        Some(answers) => Box::new(ScriptedApprover::new(answers.clone())),
+        None => Box::new(Refusing),
+    };
+    Parts {
+        id,
+        resolved: Arc::new(resolved),
+        steps: Steps::REAL,
+        world: Box::new(RealWorld::default()),
+        provider,
+        approver,
+        workspace,
+    }
+}
+
+/// The receipt key of a trial, from its seed, so that reports are reproducible.
+pub fn receipt_key(seed: &str) -> Secret {
+    Secret::new(format!("receipt-key-{seed}"))
+}

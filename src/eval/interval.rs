@@ -1,0 +1,132 @@
+//! Uncertainty of a counted ratio, clustered by case: trials of one case are not independent.
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// A 95 % interval and how it was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+    /// `wilson`, `one_sided` (nothing, or everything, was seen) or `cluster_bootstrap`.
+    pub method: &'static str,
+}
+
+/// The two-sided 95 % quantile of the standard normal distribution.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Resamples of the bootstrap.
+const RESAMPLES: usize = 1_000;
+
+/// Resampled case indices, drawn once for a run and shared by all its metrics.
+#[derive(Debug)]
+pub struct Resamples {
+    cases: usize,
+    draws: Vec<u32>,
+}
+
+impl Resamples {
+    /// Draws from a fixed seed: the same number of cases gives the same resamples.
+    pub fn new(cases: usize) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(0x70_6d_6b);
+        let top = u32::try_from(cases).unwrap_or(u32::MAX);
+        let draws = if cases == 0 {
+            Vec::new()
+        } else {
+            (0..RESAMPLES * cases).map(|_| random.random_range(0..top)).collect()
+        };
+        Self { cases, draws }
+    }
+}
+
+/// The interval of a ratio from its counts per case, in the order of cases. `None` when nothing
+/// was counted.
+///
+/// Wilson's score interval (Wilson 1927) on the counts when no case was run twice; a percentile
+/// bootstrap over cases (Davison and Hinkley 1997, section 2.4) otherwise. When nothing, or
+/// everything, was seen, the exact one-sided 95 % bound over independent units: cases when they
+/// repeat, else counts (0 of 300 gives 0.0099).
+pub fn interval(clusters: &[(u64, u64)], repeated: bool, draws: &Resamples) -> Option<Interval> {
+    let (num, den) = clusters.iter().fold((0, 0), |(n, d), (x, y)| (n + x, d + y));
+    if den == 0 {
+        return None;
+    }
+    let units = if repeated { clusters.iter().filter(|(_, d)| *d > 0).count() as u64 } else { den };
+    if num == 0 || num == den {
+        let bound = 1.0 - 0.05_f64.powf(1.0 / units as f64);
+        let (lo, hi) = if num == 0 { (0.0, bound) } else { (1.0 - bound, 1.0) };
+        return Some(Interval { lo, hi, method: "one_sided" });
+    }
+    if !repeated || draws.cases != clusters.len() {
+        let (lo, hi) = wilson(num, den);
+        return Some(Interval { lo, hi, method: "wilson" });
+    }
+    let mut values: Vec<f64> = draws
+        .draws
+        .chunks_exact(draws.cases)
+        .filter_map(|sample| {
+            let (num, den) = sample.iter().fold((0, 0), |(n, d), index| {
+                let (x, y) = clusters[*index as usize];
+                (n + x, d + y)
+            });
+            (den > 0).then(|| num as f64 / den as f64)
+        })
+        .collect();
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| values.get((share * (values.len() - 1) as f64).round() as usize).copied();
+    let (lo, hi) = (at(0.025)?, at(0.975)?);
+    Some(Interval { lo, hi, method: "cluster_bootstrap" })
+}
+
+/// Wilson's score interval at 95 %.
+pub fn wilson(num: u64, den: u64) -> (f64, f64) {
+    let (n, p) = (den as f64, num as f64 / den as f64);
+    let z2 = Z * Z;
+    let centre = p + z2 / (2.0 * n);
+    let half = Z * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + z2 / n;
+    (((centre - half) / scale).max(0.0), ((centre + half) / scale).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(clusters: &[(u64, u64)], repeated: bool, expected: Option<(f64, f64, &str)>) {
+        let found = interval(clusters, repeated, &Resamples::new(clusters.len()));
+        match (found, expected) {
+            (None, None) => {}
+            (Some(found), Some((lo, hi, method))) => {
+                assert_eq!(found.method, method);
+                assert!((found.lo - lo).abs() < 1e-4 && (found.hi - hi).abs() < 1e-4, "{found:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn known_values() {
+        // 17 of 20: statsmodels' proportion_confint(17, 20, method="wilson").
+        check(&[(17, 20)], false, Some((0.639_6, 0.947_6, "wilson")));
+        check(&[(0, 300)], false, Some((0.0, 0.009_94, "one_sided")));
+        check(&[(20, 20)], false, Some((0.860_9, 1.0, "one_sided")));
+        check(&[(0, 0)], false, None);
+        check(&[], true, None);
+        check(&[(0, 50), (0, 50)], true, Some((0.0, 0.776_4, "one_sided")));
+    }
+
+    #[test]
+    fn repeated_trials_do_not_narrow_the_interval() {
+        let once: Vec<(u64, u64)> = (0..40).map(|i| (u64::from(i % 4 != 0), 1)).collect();
+        let often: Vec<(u64, u64)> = once.iter().map(|(n, d)| (n * 50, d * 50)).collect();
+        let draws = Resamples::new(40);
+        let one = interval(&once, false, &draws).unwrap();
+        let many = interval(&often, true, &draws).unwrap();
+        assert_eq!(many.method, "cluster_bootstrap");
+        assert!((many.hi - many.lo) > 0.8 * (one.hi - one.lo), "{one:?} {many:?}");
+        assert_eq!(interval(&often, true, &Resamples::new(40)), Some(many), "same seed, same ends");
+    }
+}

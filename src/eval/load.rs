@@ -1,0 +1,398 @@
+//! Loading a suite: every file is read, every problem of all of them is reported together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::case::Case;
+use super::load_cases::{CaseContext, case_file};
+use super::prompts;
+use super::read::{files_below, normal, read, shown};
+use super::suite::{DialectName, SUITE, SuiteFile, ToolSource};
+use crate::base::canon::content_digest;
+use crate::base::digest::Digest;
+use crate::base::document::Document;
+use crate::base::problem::{Position, Problem};
+use crate::runtime::catalog::Registry;
+use crate::runtime::dialect::{Dialect, Rendering};
+use crate::runtime::policy::{Principal, Rules};
+use crate::runtime::resolved::Knobs;
+use crate::runtime::view::Environment;
+use crate::tool::descriptor::Descriptor;
+use crate::tool::id::ToolId;
+use crate::tool::manifest;
+
+/// A loaded suite.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    /// The name.
+    pub name: Arc<str>,
+    /// The folder of `suite.yaml`, as the user named it.
+    pub folder: PathBuf,
+    /// As written.
+    pub file: SuiteFile,
+    /// Its tools.
+    pub registry: Arc<Registry>,
+    /// Its rules.
+    pub rules: Arc<Rules>,
+    /// Who acts.
+    pub principal: Principal,
+    /// Settings.
+    pub knobs: Knobs,
+    /// What is at hand.
+    pub environment: Environment,
+    /// Names kept out.
+    pub excluded: BTreeSet<ToolId>,
+    /// All cases, prompts first.
+    pub cases: Vec<Arc<Case>>,
+    /// Look-alike pairs.
+    pub look_alikes: Vec<(String, String)>,
+    /// Digest of rules, principal and settings.
+    pub policy_digest: Digest,
+}
+
+/// Problems of all files, gathered while loading.
+#[derive(Debug, Default)]
+struct Loader {
+    problems: Vec<Problem>,
+}
+
+/// Descriptors of sources that cannot be read from files alone, by the index of their source in
+/// `tools`. Live servers are listed by the caller, which may await.
+pub type Listed = BTreeMap<usize, Vec<Descriptor>>;
+
+/// Reads only `suite.yaml`.
+///
+/// # Errors
+/// All problems of the file.
+pub fn read_suite_file(folder: &Path) -> Result<(Document, SuiteFile), Vec<Problem>> {
+    let path = folder.join("suite.yaml");
+    let text = read(&path).map_err(|problem| vec![problem])?;
+    let document = Document::parse(&shown(&path), &text).map_err(|problem| vec![problem])?;
+    let file = SUITE.get().decode(&document)?;
+    Ok((document, file))
+}
+
+/// Loads a suite.
+///
+/// # Errors
+/// All problems of all its files, in the order of files and places.
+pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
+    let (document, file) = read_suite_file(folder)?;
+    let mut loader = Loader::default();
+    let registry = loader.registry(folder, &document, &file, listed);
+    let principal = Principal {
+        id: file.principal.id.clone(),
+        scopes: file.principal.scopes.iter().cloned().collect(),
+    };
+    let rules = loader.rules(folder, &file, &registry, &principal);
+    let mut cases = loader.prompts(folder, &document, &file, &registry);
+    cases.extend(loader.cases(folder, &document, &file, &registry));
+    loader.check_ids(&cases);
+    let excluded = loader.excluded(&document, &file, &registry);
+    let look_alikes = loader.look_alikes(folder, &document, &file, &registry);
+    loader.check_settings(&document, &file);
+    if !loader.problems.is_empty() {
+        loader.problems.sort();
+        loader.problems.dedup();
+        return Err(loader.problems);
+    }
+    let policy = serde_json::json!({"rules": rules.digest(), "principal": file.principal,
+        "knobs": file.knobs, "excluded": file.excluded_tools, "credentials": file.credentials});
+    Ok(Suite {
+        name: file.name.as_str().into(),
+        folder: folder.to_path_buf(),
+        knobs: knobs(&file),
+        environment: Environment {
+            credentials: file.credentials.clone().map(|names| names.into_iter().collect()),
+            evaluation: true,
+            budget_usd: file.knobs.budget_usd,
+            max_tools: file.knobs.max_tools,
+        },
+        policy_digest: content_digest("policy", &policy),
+        registry: Arc::new(registry),
+        rules: Arc::new(rules),
+        principal,
+        excluded,
+        cases: cases.into_iter().map(Arc::new).collect(),
+        look_alikes,
+        file,
+    })
+}
+
+fn knobs(file: &SuiteFile) -> Knobs {
+    let written = &file.knobs;
+    Knobs {
+        parallel_tools: written.parallel_tools,
+        max_tool_result_chars: written.max_tool_result_chars,
+        receipts: written.receipts,
+        iteration_cap: written.iteration_cap,
+        dialect: match written.dialect {
+            DialectName::OpenaiChat => Dialect::OpenAiChat,
+            DialectName::AnthropicMessages => Dialect::AnthropicMessages,
+            DialectName::Text => Dialect::Text,
+        },
+        rendering: Rendering {
+            use_when: written.rendering.use_when,
+            examples: written.rendering.examples,
+            hints: written.rendering.hints,
+        },
+    }
+}
+
+impl Loader {
+    fn take<T: Default>(&mut self, result: Result<T, Vec<Problem>>) -> T {
+        result.unwrap_or_else(|mut problems| {
+            self.problems.append(&mut problems);
+            T::default()
+        })
+    }
+
+    fn folder_files(&mut self, document: &Document, at: &str, path: &Path) -> Vec<PathBuf> {
+        let found = files_below(path, &["yaml", "yml"]);
+        let found = found.map_err(|error| {
+            let message = format!("{} cannot be read: {}", shown(path), error.kind());
+            vec![document.problem(at, message)]
+        });
+        self.take(found)
+    }
+
+    fn registry(
+        &mut self,
+        folder: &Path,
+        document: &Document,
+        file: &SuiteFile,
+        listed: &Listed,
+    ) -> Registry {
+        let mut descriptors = Vec::new();
+        let mut origins = BTreeMap::new();
+        for (index, source) in file.tools.iter().enumerate() {
+            let at = format!("/tools/{index}");
+            match source {
+                ToolSource::Path(path) => {
+                    for path in self.folder_files(document, &at, &folder.join(path)) {
+                        let parsed = read(&path)
+                            .map_err(|problem| vec![problem])
+                            .and_then(|text| manifest::parse(&shown(&path), &text).map(Some));
+                        if let Some(descriptor) = self.take(parsed) {
+                            self.check_unique(&path, &descriptor, &mut origins);
+                            descriptors.push(descriptor);
+                        }
+                    }
+                }
+                ToolSource::Mcp { .. }
+                | ToolSource::OpenAi { .. }
+                | ToolSource::Snapshot { .. } => match listed.get(&index) {
+                    Some(found) => descriptors.extend(found.iter().cloned()),
+                    None => self.problems.push(document.problem(&at, "was not listed")),
+                },
+            }
+        }
+        if descriptors.is_empty() && self.problems.is_empty() {
+            self.problems.push(document.problem("/tools", "there is not a single tool"));
+        }
+        Registry::new(descriptors).unwrap_or_else(|errors| {
+            let seen = !self.problems.is_empty();
+            let place = |error: &crate::runtime::error::SetupError| {
+                document.problem("/tools", error.to_string())
+            };
+            // A duplicate between manifests was reported at its own file already.
+            if !seen {
+                self.problems.extend(errors.iter().map(place));
+            }
+            Registry::default()
+        })
+    }
+
+    fn check_unique(
+        &mut self,
+        path: &Path,
+        descriptor: &Descriptor,
+        origins: &mut BTreeMap<ToolId, String>,
+    ) {
+        let id = descriptor.tool_id.clone();
+        if let Some(first) = origins.insert(id.clone(), shown(path)) {
+            let message = format!("tool `{id}` stands in {first} already");
+            self.problems.push(Problem::new(shown(path), Position::new(1, 1), message));
+        }
+        if crate::runtime::sandbox::adapter::Adapter::parse(&descriptor.execution.adapter).is_none()
+        {
+            let message = format!("unknown adapter `{}`", descriptor.execution.adapter);
+            let problem = Problem::new(shown(path), Position::default(), message);
+            let known = crate::runtime::sandbox::adapter::Adapter::NAMES;
+            self.problems.push(problem.suggest(&descriptor.execution.adapter, known));
+        }
+    }
+
+    fn rules(
+        &mut self,
+        folder: &Path,
+        file: &SuiteFile,
+        registry: &Registry,
+        principal: &Principal,
+    ) -> Rules {
+        let Some(path) = &file.rules else { return Rules::default() };
+        let path = folder.join(path);
+        let parsed = read(&path)
+            .map_err(|problem| vec![problem])
+            .and_then(|text| Rules::parse(&shown(&path), &text, registry, principal));
+        self.take(parsed)
+    }
+
+    fn prompts(
+        &mut self,
+        folder: &Path,
+        document: &Document,
+        file: &SuiteFile,
+        registry: &Registry,
+    ) -> Vec<Case> {
+        let Some(path) = &file.prompts else { return Vec::new() };
+        let path = normal(&folder.join(path));
+        if !path.is_file() {
+            let message = format!("there is no {}", shown(&path));
+            self.problems.push(document.problem("/prompts", message));
+            return Vec::new();
+        }
+        if registry.is_empty() {
+            return Vec::new();
+        }
+        let parsed = read(&path)
+            .map_err(|problem| vec![problem])
+            .and_then(|text| prompts::parse(&shown(&path), &text, &file.name, registry));
+        self.take(parsed)
+    }
+
+    fn cases(
+        &mut self,
+        folder: &Path,
+        document: &Document,
+        file: &SuiteFile,
+        registry: &Registry,
+    ) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for (index, path) in file.cases.iter().enumerate() {
+            let at = format!("/cases/{index}");
+            for path in self.folder_files(document, &at, &folder.join(path)) {
+                let context = CaseContext { path: &path, suite: &file.name, registry };
+                let read = case_file(&context);
+                cases.extend(self.take(read));
+            }
+        }
+        cases
+    }
+
+    fn check_ids(&mut self, cases: &[Case]) {
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for case in cases {
+            if let Some(first) = seen.insert(&case.id, &case.origin) {
+                let (file, line) = case.origin.rsplit_once(':').unwrap_or((&case.origin, "0"));
+                let at = Position::new(line.parse().unwrap_or(0), 1);
+                let message = format!("a second case `{}`; the first is at {first}", case.id);
+                self.problems.push(Problem::new(file, at, message));
+            }
+        }
+    }
+
+    fn excluded(
+        &mut self,
+        document: &Document,
+        file: &SuiteFile,
+        registry: &Registry,
+    ) -> BTreeSet<ToolId> {
+        let mut excluded = BTreeSet::new();
+        for (index, name) in file.excluded_tools.iter().enumerate() {
+            match ToolId::parse(name).filter(|id| registry.get(id).is_some()) {
+                Some(id) => {
+                    excluded.insert(id);
+                }
+                None => {
+                    let at = format!("/excluded_tools/{index}");
+                    let problem = document.problem(&at, format!("no tool `{name}`"));
+                    let names = registry.iter().map(|tool| tool.id().as_str());
+                    self.problems.push(problem.suggest(name, names));
+                }
+            }
+        }
+        excluded
+    }
+
+    fn look_alikes(
+        &mut self,
+        folder: &Path,
+        document: &Document,
+        file: &SuiteFile,
+        registry: &Registry,
+    ) -> Vec<(String, String)> {
+        let Some(path) = &file.look_alikes else { return Vec::new() };
+        let path = folder.join(path);
+        let text = match read(&path) {
+            Ok(text) => text,
+            Err(problem) => {
+                self.problems.push(problem);
+                return Vec::new();
+            }
+        };
+        let mut pairs = Vec::new();
+        for record in csv::Reader::from_reader(text.as_bytes()).records() {
+            let Ok(record) = record else {
+                self.problems.push(document.problem("/look_alikes", "is not CSV with a,b,why"));
+                break;
+            };
+            let line = record.position().map_or(0, |p| usize::try_from(p.line()).unwrap_or(0));
+            for name in record.iter().take(2) {
+                if !ToolId::parse(name).is_some_and(|id| registry.get(&id).is_some()) {
+                    let at = Position::new(line, 1);
+                    let problem = Problem::new(shown(&path), at, format!("no tool `{name}`"));
+                    let names = registry.iter().map(|tool| tool.id().as_str());
+                    self.problems.push(problem.suggest(name, names));
+                }
+            }
+            let field = |index| record.get(index).unwrap_or_default().to_owned();
+            pairs.push((field(0), field(1)));
+        }
+        pairs
+    }
+
+    fn check_settings(&mut self, document: &Document, file: &SuiteFile) {
+        for (index, provider) in file.providers.iter().enumerate() {
+            let at = format!("/providers/{index}");
+            self.problems.extend(provider_problem(document, &at, provider));
+        }
+        for (index, gate) in file.gates.iter().enumerate() {
+            let at = format!("/gates/{index}");
+            if !super::metric::NAMES.contains(&gate.metric.as_str()) {
+                let message = format!("no metric `{}`", gate.metric);
+                let problem = document.problem(&format!("{at}/metric"), message);
+                let names = super::metric::NAMES.iter().copied();
+                self.problems.push(problem.suggest(&gate.metric, names));
+            }
+            if gate.at_least.is_none() && gate.at_most.is_none() {
+                let problem = document.problem(&at, "a gate needs at_least or at_most");
+                self.problems.push(problem);
+            }
+            if gate.per.as_deref().is_some_and(|per| per != "tool") {
+                let problem = document.problem(&format!("{at}/per"), "only `tool` is known");
+                self.problems.push(problem);
+            }
+        }
+        for (index, law) in file.exercises.iter().enumerate() {
+            if crate::law::registry::find(law).is_none() {
+                let problem =
+                    document.problem(&format!("/exercises/{index}"), format!("no law `{law}`"));
+                let names = crate::law::registry::all().iter().map(|law| law.name);
+                self.problems.push(problem.suggest(law, names));
+            }
+        }
+    }
+}
+
+/// The providers that exist.
+pub const PROVIDERS: [&str; 2] = ["chooser", "scripted"];
+
+pub(super) fn provider_problem(document: &Document, at: &str, provider: &str) -> Option<Problem> {
+    if PROVIDERS.contains(&provider) {
+        return None;
+    }
+    let problem = document.problem(at, format!("no provider `{provider}`"));
+    Some(problem.suggest(provider, PROVIDERS))
+}

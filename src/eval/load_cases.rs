@@ -1,0 +1,272 @@
+//! Reading case files and scripts.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::case::{
+    AnswerName, CASE, CASES, Case, CaseEntry, CasesFile, Expectation, ExpectedCall,
+    ExpectedCallEntry, FaultBlame, Kind, SCRIPT, ScriptEntry, ScriptFile, StepEntry, is_frozen,
+};
+use super::load::provider_problem;
+use super::prompts;
+use super::read::{normal, read, shown};
+use crate::base::canon::content_digest;
+use crate::base::document::Document;
+use crate::base::problem::Problem;
+use crate::journal::event::turn::ProviderFault;
+use crate::runtime::catalog::{Registry, alias};
+use crate::runtime::dialect::{RawCall, Reply};
+use crate::runtime::guard::Verdict as Answer;
+use crate::runtime::provider::scripted::{Answer as StepAnswer, ExpectedRequest, Step};
+use crate::tool::id::ToolId;
+use crate::tool::matcher::Matcher;
+
+/// Where a case file stands, and in which suite.
+pub(super) struct CaseContext<'a> {
+    pub(super) path: &'a Path,
+    pub(super) suite: &'a str,
+    pub(super) registry: &'a Registry,
+}
+
+/// Reads one file of one or many cases.
+pub(super) fn case_file(cx: &CaseContext<'_>) -> Result<Vec<Case>, Vec<Problem>> {
+    let text = read(cx.path).map_err(|problem| vec![problem])?;
+    let document = Document::parse(&shown(cx.path), &text).map_err(|problem| vec![problem])?;
+    let tag = document.value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let entries = if tag == "proofmark/cases@1" {
+        let file: CasesFile = CASES.get().decode(&document)?;
+        let at = |index: usize| format!("/cases/{index}");
+        file.cases.into_iter().enumerate().map(|(i, entry)| (at(i), entry)).collect()
+    } else {
+        let entry: CaseEntry = CASE.get().decode(&document)?;
+        vec![(String::new(), entry)]
+    };
+    let (mut cases, mut problems) = (Vec::new(), Vec::new());
+    for (at, entry) in entries {
+        match case(cx, &document, &at, entry) {
+            Ok(case) => cases.push(case),
+            Err(mut found) => problems.append(&mut found),
+        }
+    }
+    if problems.is_empty() { Ok(cases) } else { Err(problems) }
+}
+
+fn case(
+    cx: &CaseContext<'_>,
+    document: &Document,
+    at: &str,
+    entry: CaseEntry,
+) -> Result<Case, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let written = document.value.pointer(at).cloned().unwrap_or_default();
+    let messages = match (&entry.prompt, entry.messages.is_empty()) {
+        (Some(prompt), true) => vec![prompt.clone()],
+        (None, false) => entry.messages.clone(),
+        _ => {
+            problems.push(document.problem(at, "a case has either a prompt or messages"));
+            Vec::new()
+        }
+    };
+    let script = script(cx, document, at, &entry, &mut problems);
+    if let Some(provider) = &entry.provider {
+        problems.extend(provider_problem(document, &format!("{at}/provider"), provider));
+    }
+    let alternatives = alternatives(cx, document, at, &entry, &mut problems);
+    let kind = match entry.expect.none {
+        Some(Kind::Golden) => {
+            let problem = document.problem(&format!("{at}/expect/none"), "golden expects a call");
+            problems.push(problem.help("write no_tool, ask or refuse"));
+            Kind::Golden
+        }
+        Some(kind) => kind,
+        None => Kind::Golden,
+    };
+    let mut excluded = BTreeSet::new();
+    for (index, name) in entry.excluded_tools.iter().enumerate() {
+        match ToolId::parse(name).filter(|id| cx.registry.get(id).is_some()) {
+            Some(id) => drop(excluded.insert(id)),
+            None => {
+                let at = format!("{at}/excluded_tools/{index}");
+                problems.push(document.problem(&at, format!("no tool `{name}`")));
+            }
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let approvals = entry.approvals.iter().map(|one| (one.tool.clone(), answer(one))).collect();
+    Ok(Case {
+        frozen: is_frozen(cx.suite, &entry.id),
+        origin: format!("{}:{}", document.file, document.at(at).line.max(1)),
+        kind,
+        messages,
+        provider: entry.provider.clone(),
+        script,
+        approvals: (!entry.approvals.is_empty()).then_some(approvals),
+        workspace: entry.workspace,
+        excluded,
+        principal: entry.principal,
+        intent: entry.intent,
+        tags: entry.tags.into_iter().collect(),
+        trials: entry.trials,
+        expect: Expectation {
+            alternatives,
+            mode: entry.expect.mode,
+            never: entry.expect.never,
+            approval: entry.expect.approval,
+            r#final: entry.expect.r#final.unwrap_or_default(),
+        },
+        digest: content_digest("case", &written),
+        id: entry.id.into(),
+    })
+}
+
+fn answer(entry: &super::case::ApprovalEntry) -> Answer {
+    let text = entry.text.clone().unwrap_or_default();
+    match entry.answer {
+        AnswerName::Approve => Answer::Yes { strong: false },
+        AnswerName::Confirm => Answer::Yes { strong: true },
+        AnswerName::Deny if text.is_empty() => Answer::No { reason: "no".to_owned() },
+        AnswerName::Deny => Answer::No { reason: text },
+        AnswerName::Replace => Answer::Replace { text },
+        AnswerName::Timeout => Answer::Timeout,
+    }
+}
+
+fn alternatives(
+    cx: &CaseContext<'_>,
+    document: &Document,
+    at: &str,
+    entry: &CaseEntry,
+    problems: &mut Vec<Problem>,
+) -> Vec<Vec<ExpectedCall>> {
+    let expect = &entry.expect;
+    if expect.any_of.is_empty() {
+        let at = format!("{at}/expect/calls");
+        return vec![expected_calls(cx, document, &at, &expect.calls, problems)];
+    }
+    if !expect.calls.is_empty() {
+        let problem = document.problem(&format!("{at}/expect"), "calls or any_of, not both");
+        problems.push(problem);
+    }
+    let sets = expect.any_of.iter().enumerate();
+    sets.map(|(index, set)| {
+        let at = format!("{at}/expect/any_of/{index}");
+        expected_calls(cx, document, &at, set, problems)
+    })
+    .collect()
+}
+
+fn expected_calls(
+    cx: &CaseContext<'_>,
+    document: &Document,
+    at: &str,
+    calls: &[ExpectedCallEntry],
+    problems: &mut Vec<Problem>,
+) -> Vec<ExpectedCall> {
+    let outcomes = crate::journal::Outcome::NAMES;
+    let mut expected = Vec::new();
+    for (index, call) in calls.iter().enumerate() {
+        let at = format!("{at}/{index}");
+        let args = call.args.as_ref().map(Matcher::parse_all).transpose();
+        let args = args.unwrap_or_else(|(name, message)| {
+            problems.push(document.problem(&format!("{at}/args/{name}"), message));
+            None
+        });
+        let known = ToolId::parse(&call.tool).is_some_and(|id| cx.registry.get(&id).is_some());
+        for key in args.iter().flat_map(|args| args.keys()) {
+            if known && !prompts::parameter(cx.registry, &call.tool, key) {
+                let message = format!("`{key}` is no parameter of {}", call.tool);
+                problems.push(document.problem(&format!("{at}/args/{key}"), message));
+            }
+        }
+        if let Some(name) = call.outcome.as_ref().filter(|n| !outcomes.contains(&n.as_str())) {
+            let problem =
+                document.problem(&format!("{at}/outcome"), format!("no outcome `{name}`"));
+            problems.push(problem.suggest(name, outcomes));
+        }
+        let tool = call.tool.as_str().into();
+        expected.push(ExpectedCall { tool, args, outcome: call.outcome.clone() });
+    }
+    expected
+}
+
+fn script(
+    cx: &CaseContext<'_>,
+    document: &Document,
+    at: &str,
+    entry: &CaseEntry,
+    problems: &mut Vec<Problem>,
+) -> Option<Arc<[Step]>> {
+    let (steps, shown_in, at) = match entry.script.as_ref()? {
+        ScriptEntry::Steps(steps) => (steps.clone(), document.clone(), format!("{at}/script")),
+        ScriptEntry::File(name) => {
+            let path = normal(&cx.path.parent().unwrap_or(Path::new("")).join(name));
+            let read = read(&path).map_err(|problem| vec![problem]).and_then(|text| {
+                let document = Document::parse(&shown(&path), &text).map_err(|p| vec![p])?;
+                let file: ScriptFile = SCRIPT.get().decode(&document)?;
+                Ok((file.steps, document))
+            });
+            match read {
+                Ok((steps, document)) => (steps, document, "/steps".to_owned()),
+                Err(mut found) => {
+                    problems.append(&mut found);
+                    return None;
+                }
+            }
+        }
+    };
+    let names = alias::aliases(cx.registry.iter().map(|tool| tool.id()));
+    let spelled = |name: &str| {
+        let known = ToolId::parse(name).and_then(|id| names.get(&id).cloned());
+        known.unwrap_or_else(|| name.to_owned())
+    };
+    let steps: Vec<Step> = steps
+        .into_iter()
+        .enumerate()
+        .filter_map(|(index, entry)| match step(entry, &spelled) {
+            Ok(step) => Some(step),
+            Err(message) => {
+                problems.push(shown_in.problem(&format!("{at}/{index}"), message));
+                None
+            }
+        })
+        .collect();
+    Some(steps.into())
+}
+
+fn step(entry: StepEntry, spelled: &dyn Fn(&str) -> String) -> Result<Step, String> {
+    let expect = ExpectedRequest {
+        contains: entry.expect_request.contains,
+        tools: entry.expect_request.tools.iter().map(|name| spelled(name)).collect(),
+        no_tools: entry.expect_request.no_tools.iter().map(|name| spelled(name)).collect(),
+    };
+    let answer = match (entry.reply, entry.fault) {
+        (Some(reply), None) => {
+            let mut calls = Vec::new();
+            for call in reply.calls {
+                let arguments = match (call.arguments, call.raw_arguments) {
+                    (Some(map), None) => serde_json::Value::Object(map).to_string(),
+                    (None, raw) => raw.unwrap_or_default(),
+                    (Some(_), Some(_)) => {
+                        return Err("arguments or raw_arguments, not both".to_owned());
+                    }
+                };
+                calls.push(RawCall { id: call.id, name: spelled(&call.name), arguments });
+            }
+            let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
+            let finish = Some(finish.to_owned());
+            StepAnswer::Reply(Reply { text: reply.text, calls, finish, explanation: None })
+        }
+        (None, Some(fault)) => {
+            let blame = match fault.blame {
+                FaultBlame::Infrastructure => "infrastructure",
+                FaultBlame::Model => "model",
+            };
+            StepAnswer::Fault(ProviderFault { blame: blame.to_owned(), message: fault.message })
+        }
+        _ => return Err("a step has either a reply or a fault".to_owned()),
+    };
+    Ok(Step { expect, answer })
+}

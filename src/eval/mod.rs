@@ -1,0 +1,25 @@
+//! Asking and judging: a case becomes trials, a trial runs a session and yields a journal, and
+//! matching, metrics, gates and baselines are functions over journals.
+//!
+//! Reading order is the path of a case: `suite`, `prompts`, `case`, `select`, `fixture`, `trial`,
+//! `calls`, `expect`, `grade`, `metric`, `gate`, `baseline`, `runner`. Nothing here prints.
+
+pub mod baseline;
+pub mod calls;
+pub mod case;
+pub mod coverage;
+pub mod expect;
+pub mod fixture;
+pub mod gate;
+pub mod grade;
+pub mod interval;
+pub mod load;
+mod load_cases;
+pub mod metric;
+pub mod outcome;
+pub mod prompts;
+pub mod read;
+pub mod runner;
+pub mod select;
+pub mod suite;
+pub mod trial;

@@ -1,0 +1,63 @@
+//! Files and paths as people name them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::base::problem::{Position, Problem};
+
+/// Reads a text file.
+///
+/// # Errors
+/// A problem that names the file and what the system said.
+pub fn read(path: &Path) -> Result<String, Problem> {
+    let fail = |message: String| Problem::new(shown(path), Position::default(), message);
+    let bytes = fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => fail("there is no such file".to_owned()),
+        kind => fail(format!("cannot be read: {kind}")),
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes());
+        let at = Position::of_offset(&text, valid);
+        Problem::new(shown(path), at, "not UTF-8").help("save the file as UTF-8")
+    })
+}
+
+/// A path as it is shown to people.
+pub fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.strip_prefix("./").unwrap_or(&text).to_owned()
+}
+
+/// The files with one of these endings below a path (or the path itself), sorted.
+pub(super) fn files_below(path: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, std::io::Error> {
+    if path.is_file() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(files_below(&path, endings)?);
+        } else if path.extension().is_some_and(|e| endings.iter().any(|known| e == *known)) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A path without `.` and without `x/..`, for people.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

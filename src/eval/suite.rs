@@ -1,0 +1,238 @@
+//! `suite.yaml` as written.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::digest::Digest;
+use crate::tool::strict::{Format, LazyFormat};
+
+/// The format tag.
+pub const FORMAT: &str = "proofmark/suite@1";
+
+/// The suite format.
+pub static SUITE: LazyFormat = LazyFormat::new(|| Format::of::<SuiteFile>(FORMAT));
+
+/// A suite: tools, principal, policy, settings, providers, prompts and gates.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteFile {
+    /// The format, `proofmark/suite@1`.
+    pub schema: String,
+    /// The name; its golden files are under `golden/<name>/`.
+    pub name: String,
+    /// Whether a bare `run` includes it.
+    #[serde(default = "yes")]
+    pub default: bool,
+    /// Programs it needs; without one of them it is reported as not run.
+    #[serde(default)]
+    pub requires: Vec<String>,
+    /// Where the descriptors are.
+    #[schemars(length(min = 1))]
+    pub tools: Vec<ToolSource>,
+    /// The policy rules.
+    #[serde(default)]
+    pub rules: Option<String>,
+    /// Who acts.
+    #[serde(default)]
+    pub principal: PrincipalEntry,
+    /// Names kept out of every view.
+    #[serde(default)]
+    pub excluded_tools: Vec<String>,
+    /// Credentials the broker holds; whatever tools require when absent.
+    #[serde(default)]
+    pub credentials: Option<Vec<String>>,
+    /// Settings of the runtime.
+    #[serde(default)]
+    pub knobs: KnobsEntry,
+    /// Who proposes: `chooser` or `scripted`.
+    #[serde(default = "chooser")]
+    #[schemars(length(min = 1))]
+    pub providers: Vec<String>,
+    /// Trials of each case.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub trials: u32,
+    /// The flat prompts, CSV.
+    #[serde(default)]
+    pub prompts: Option<String>,
+    /// Folders or files of cases.
+    #[serde(default)]
+    pub cases: Vec<String>,
+    /// Look-alike pairs, CSV.
+    #[serde(default)]
+    pub look_alikes: Option<String>,
+    /// Laws that must be exercised, besides not being broken.
+    #[serde(default)]
+    pub exercises: Vec<String>,
+    /// Thresholds.
+    #[serde(default)]
+    pub gates: Vec<GateEntry>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn chooser() -> Vec<String> {
+    vec!["chooser".to_owned()]
+}
+
+/// Where descriptors come from.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ToolSource {
+    /// A folder or a file of manifests.
+    Path(String),
+    /// A live MCP server over stdio.
+    Mcp {
+        /// How to start it.
+        mcp: McpSource,
+    },
+    /// A file with an OpenAI or Anthropic tool list.
+    OpenAi {
+        /// The file.
+        openai: String,
+    },
+    /// A saved listing.
+    Snapshot {
+        /// The file.
+        snapshot: String,
+    },
+}
+
+/// How to start an MCP server.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McpSource {
+    /// Program and arguments.
+    #[schemars(length(min = 1))]
+    pub command: Vec<String>,
+    /// The name its tools are prefixed with; the server's own by default.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// Environment beside the inherited one, such as `TZ: UTC`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Where it starts.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// Digest that the listing must have.
+    #[serde(default)]
+    pub digest: Option<Digest>,
+}
+
+/// Who acts.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrincipalEntry {
+    /// The id.
+    pub id: String,
+    /// What they hold.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+}
+
+impl Default for PrincipalEntry {
+    fn default() -> Self {
+        Self { id: "dev".to_owned(), scopes: vec!["workspace_write".to_owned()] }
+    }
+}
+
+/// Settings of the runtime.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KnobsEntry {
+    /// Whether calls may run in parallel.
+    pub parallel_tools: bool,
+    /// What returns to the model, in Unicode scalar values.
+    #[schemars(range(min = 1))]
+    pub max_tool_result_chars: usize,
+    /// Whether successes get receipts.
+    pub receipts: bool,
+    /// Model requests of one turn.
+    #[schemars(range(min = 1))]
+    pub iteration_cap: u32,
+    /// How many tools a request may show.
+    pub max_tools: usize,
+    /// Money, in US dollars.
+    pub budget_usd: Option<f64>,
+    /// How requests are spelled.
+    pub dialect: DialectName,
+    /// Which parts of a description are shown.
+    pub rendering: RenderingEntry,
+}
+
+impl Default for KnobsEntry {
+    fn default() -> Self {
+        Self {
+            parallel_tools: false,
+            max_tool_result_chars: 4_000,
+            receipts: true,
+            iteration_cap: 10,
+            max_tools: 128,
+            budget_usd: None,
+            dialect: DialectName::OpenaiChat,
+            rendering: RenderingEntry::default(),
+        }
+    }
+}
+
+/// Dialects as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are the dialects' own")]
+pub enum DialectName {
+    OpenaiChat,
+    AnthropicMessages,
+    Text,
+}
+
+/// Which parts of a description are shown beside the summary.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RenderingEntry {
+    /// Use-when and do-not-use-when.
+    pub use_when: bool,
+    /// Examples.
+    pub examples: bool,
+    /// Intent, risk and approval hints.
+    pub hints: bool,
+}
+
+impl Default for RenderingEntry {
+    fn default() -> Self {
+        Self { use_when: true, examples: true, hints: false }
+    }
+}
+
+/// A threshold on a metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateEntry {
+    /// The metric's name.
+    pub metric: String,
+    /// `tool`: one threshold for each tool.
+    #[serde(default)]
+    pub per: Option<String>,
+    /// Exact scope, such as `{split: frozen}`.
+    #[serde(default)]
+    pub scope: BTreeMap<String, String>,
+    /// The value must be at least this.
+    #[serde(default)]
+    pub at_least: Option<f64>,
+    /// The value must be at most this.
+    #[serde(default)]
+    pub at_most: Option<f64>,
+    /// Below this denominator the gate is undecided.
+    #[serde(default)]
+    pub min_denominator: u64,
+    /// Judged and shown, without effect on the verdict.
+    #[serde(default)]
+    pub report_only: bool,
+}

@@ -1,0 +1,61 @@
+//! One run of one case.
+
+use std::sync::Arc;
+
+use super::case::Case;
+use super::fixture::{self, Shared, SuiteShared};
+use super::load::Suite;
+use crate::base::digest::Digest;
+use crate::journal::Journal;
+use crate::journal::event::turn::ProviderFault;
+use crate::runtime::session::Session;
+use crate::runtime::turn::TurnEnd;
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct TrialPlan {
+    /// The case.
+    pub case: Arc<Case>,
+    /// Who proposes.
+    pub provider: Arc<str>,
+    /// Which trial of that case and provider, from 0.
+    pub number: u32,
+}
+
+/// What a trial left behind.
+#[derive(Debug)]
+pub struct TrialRecord {
+    /// The trial's and its session's id.
+    pub id: Arc<str>,
+    /// Its seed.
+    pub seed: Digest,
+    /// The record.
+    pub journal: Journal,
+    /// The model's last word.
+    pub final_text: Option<String>,
+    /// Why there is no result that could be scored as the model's.
+    pub fault: Option<ProviderFault>,
+}
+
+/// Runs one trial.
+pub async fn run(suite: &Suite, plan: &TrialPlan, shared: (&Shared, &SuiteShared)) -> TrialRecord {
+    let case = &plan.case;
+    let id: Arc<str> =
+        format!("{}/{}@{}#{}", suite.name, case.id, plan.provider, plan.number).into();
+    let seed = fixture::seed(&suite.name, &case.id, &plan.provider, plan.number);
+    let parts = fixture::build(suite, case, &plan.provider, (Arc::clone(&id), seed), shared);
+    let mut session = Session::open(parts);
+    let mut fault = None;
+    for message in &case.messages {
+        if let TurnEnd::ProviderFault(found) = session.turn(message.clone()).await {
+            fault = Some(found);
+            break;
+        }
+    }
+    if fault.is_none() {
+        fault = session.provider().leftover();
+    }
+    let final_text = session.transcript().final_text().map(str::to_owned);
+    let (journal, _) = session.close();
+    TrialRecord { id, seed, journal, final_text, fault }
+}

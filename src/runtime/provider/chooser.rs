@@ -1,0 +1,262 @@
+//! The embedded default: a deterministic, offline chooser that reads only what a model would
+//! read. It measures how separable the advertised texts are, not how a given model behaves.
+//!
+//! The last user message is ranked against the advertised tools; below the threshold it abstains,
+//! else it fills the best tool's arguments from what the message shows.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::rank::{Confidence, Index, ToolDoc, extract};
+use super::{Provider, harness_fault};
+use crate::base::digest::Digest;
+use crate::journal::event::turn::ProviderFault;
+use crate::runtime::BoxFuture;
+use crate::runtime::dialect::describe::{DO_NOT_USE_WHEN, EXAMPLES, HINTS, USE_WHEN};
+use crate::runtime::dialect::{Dialect, Payload, RawCall, Reply, text};
+
+/// Confidence below which no tool is called. Calibrated on the prompts of the `calibration`
+/// suite, which no default run uses; `tests/it/calibration.rs` holds it to that.
+pub const THRESHOLD: f64 = 0.40;
+
+/// Names the chooser's behaviour: texts, weights and threshold. Part of comparability keys.
+pub const VERSION: &str = "chooser/1";
+
+/// Candidates shown in an explanation.
+const SHOWN: usize = 5;
+
+/// Indexes by digest of the tool list, shared by all trials of a run.
+#[derive(Debug, Default)]
+pub struct IndexCache {
+    known: Mutex<HashMap<Digest, Arc<Listed>>>,
+}
+
+/// The tools of one payload, indexed.
+struct Listed {
+    names: Vec<String>,
+    schemas: Vec<Value>,
+    index: Index,
+}
+
+impl std::fmt::Debug for Listed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listed").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+/// What the chooser made of one message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// The best tool's advertised name and how well it fits; `None` when nothing matches.
+    pub best: Option<(String, f64)>,
+    /// Its confidence, 0 to 1.
+    pub confidence: f64,
+    /// The whole explanation.
+    pub explanation: Value,
+    /// Arguments found in the message.
+    pub arguments: serde_json::Map<String, Value>,
+}
+
+/// The lexical chooser.
+#[derive(Debug, Clone)]
+pub struct Chooser {
+    cache: Arc<IndexCache>,
+}
+
+impl Chooser {
+    /// A chooser that shares indexes.
+    pub fn new(cache: Arc<IndexCache>) -> Self {
+        Self { cache }
+    }
+
+    fn answer(&self, payload: &Payload) -> Result<Reply, ProviderFault> {
+        let Some(prompt) = last_user_text(payload)? else {
+            // A result came back: the request is served.
+            let text = Some("Done.".to_owned());
+            return Ok(Reply { text, finish: Some("stop".to_owned()), ..Reply::default() });
+        };
+        let choice = self.choose(payload, &prompt)?;
+        let explanation = Some(choice.explanation);
+        match choice.best {
+            Some((name, _)) if choice.confidence >= THRESHOLD => {
+                let arguments = Value::Object(choice.arguments).to_string();
+                let calls = vec![RawCall { id: None, name, arguments }];
+                let finish = Some("tool_calls".to_owned());
+                Ok(spelled(payload.dialect, Reply { text: None, calls, finish, explanation }))
+            }
+            _ => {
+                let text = Some("No tool fits this request.".to_owned());
+                Ok(Reply { text, calls: Vec::new(), finish: Some("stop".to_owned()), explanation })
+            }
+        }
+    }
+
+    /// Ranks the payload's tools for a message and explains the ranking.
+    ///
+    /// # Errors
+    /// When the payload's tools cannot be read, which is a bug of the dialect.
+    pub fn choose(&self, payload: &Payload, prompt: &str) -> Result<Choice, ProviderFault> {
+        let listed = self.listed(payload)?;
+        let ranking = listed.index.rank(prompt, SHOWN);
+        let confidence = Confidence::of(&ranking);
+        let name = |tool: usize| listed.names.get(tool).cloned().unwrap_or_default();
+        let best = ranking.hits.first().map(|hit| (name(hit.tool), hit.score));
+        let schema = ranking.hits.first().and_then(|hit| listed.schemas.get(hit.tool));
+        let arguments = schema.map(|schema| extract(prompt, schema).arguments).unwrap_or_default();
+        let candidates: Vec<Value> = ranking
+            .hits
+            .iter()
+            .map(|hit| {
+                let terms: Vec<Value> = listed
+                    .index
+                    .explain(prompt, hit.tool)
+                    .iter()
+                    .map(|term| {
+                        json!({"term": term.term, "field": format!("{:?}", term.field),
+                        "weight": rounded(term.weight)})
+                    })
+                    .collect();
+                json!({"name": name(hit.tool), "score": rounded(hit.score), "terms": terms})
+            })
+            .collect();
+        let explanation = json!({"provider": VERSION, "threshold": THRESHOLD,
+            "confidence": rounded(confidence.value), "candidates": candidates});
+        Ok(Choice { best, confidence: confidence.value, explanation, arguments })
+    }
+
+    fn listed(&self, payload: &Payload) -> Result<Arc<Listed>, ProviderFault> {
+        let mut known = self.cache.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listed) = known.get(&payload.tools.digest) {
+            return Ok(Arc::clone(listed));
+        }
+        let tools = tools(payload)?;
+        let docs: Vec<ToolDoc> = tools.iter().map(doc).collect();
+        let listed = Arc::new(Listed {
+            index: Index::build(&docs),
+            names: tools.iter().map(|tool| tool.name.clone()).collect(),
+            schemas: tools.into_iter().map(|tool| tool.schema).collect(),
+        });
+        known.insert(payload.tools.digest, Arc::clone(&listed));
+        Ok(listed)
+    }
+}
+
+impl Provider for Chooser {
+    fn name(&self) -> &'static str {
+        "chooser"
+    }
+
+    fn reply<'a>(
+        &'a mut self,
+        payload: &'a Payload,
+    ) -> BoxFuture<'a, Result<Reply, ProviderFault>> {
+        let answer = self.answer(payload);
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+fn spelled(dialect: Dialect, reply: Reply) -> Reply {
+    match dialect {
+        Dialect::OpenAiChat | Dialect::AnthropicMessages => reply,
+        Dialect::Text => {
+            let text = Some(text::spell(reply.text.as_deref(), &reply.calls));
+            Reply { text, calls: Vec::new(), ..reply }
+        }
+    }
+}
+
+/// Six significant decimals are enough to explain, and keep reports short.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+struct Advertised {
+    name: String,
+    description: String,
+    schema: Value,
+}
+
+fn tools(payload: &Payload) -> Result<Vec<Advertised>, ProviderFault> {
+    let unreadable = |error: serde_json::Error| harness_fault(format!("unreadable tools: {error}"));
+    let listed: Vec<Value> = match payload.dialect {
+        Dialect::OpenAiChat | Dialect::AnthropicMessages => {
+            serde_json::from_str(&payload.tools.text).map_err(unreadable)?
+        }
+        Dialect::Text => {
+            let lines = payload.tools.text.lines().filter(|line| line.starts_with('{'));
+            lines.map(serde_json::from_str).collect::<Result<_, _>>().map_err(unreadable)?
+        }
+    };
+    let read = |tool: &Value| {
+        let tool = tool.get("function").unwrap_or(tool);
+        let schema = tool.get("parameters").or_else(|| tool.get("input_schema"));
+        let text = |key| tool.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Advertised {
+            name: text("name"),
+            description: text("description"),
+            schema: schema.cloned().unwrap_or_default(),
+        }
+    };
+    Ok(listed.iter().map(read).collect())
+}
+
+/// Splits a description at the fixed headings, and gathers what parameters say.
+fn doc(tool: &Advertised) -> ToolDoc {
+    let mut doc = ToolDoc { name: tool.name.clone(), ..ToolDoc::default() };
+    let mut field = &mut doc.summary;
+    let mut hints = String::new();
+    for line in tool.description.lines() {
+        match line {
+            USE_WHEN => field = &mut doc.use_when,
+            DO_NOT_USE_WHEN => field = &mut doc.avoid_when,
+            EXAMPLES => field = &mut doc.examples,
+            HINTS => field = &mut hints,
+            line => {
+                field.push_str(line);
+                field.push('\n');
+            }
+        }
+    }
+    parameters(&tool.schema, &mut doc.parameters, 0);
+    doc
+}
+
+const MAX_DEPTH: usize = 6;
+
+fn parameters(schema: &Value, out: &mut String, depth: usize) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        out.push_str(name);
+        out.push(' ');
+        if let Some(text) = property.get("description").and_then(Value::as_str) {
+            out.push_str(text);
+        }
+        for value in property.get("enum").and_then(Value::as_array).into_iter().flatten() {
+            if let Some(text) = value.as_str() {
+                out.push(' ');
+                out.push_str(text);
+            }
+        }
+        out.push('\n');
+        parameters(property, out, depth + 1);
+    }
+    if let Some(items) = schema.get("items") {
+        parameters(items, out, depth + 1);
+    }
+}
+
+/// The last message when it is the user's own words; `None` when it is a tool's result.
+fn last_user_text(payload: &Payload) -> Result<Option<String>, ProviderFault> {
+    let messages: Vec<Value> = serde_json::from_str(&payload.messages)
+        .map_err(|error| harness_fault(format!("unreadable messages: {error}")))?;
+    let Some(last) = messages.last() else { return Ok(None) };
+    let text = last.get("content").and_then(Value::as_str);
+    let user = last.get("role").and_then(Value::as_str) == Some("user");
+    let own = user && !text.is_some_and(|text| text.starts_with("<tool_result "));
+    Ok(text.filter(|_| own).map(str::to_owned))
+}
