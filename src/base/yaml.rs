@@ -20,6 +20,13 @@ pub fn to_string(value: &Value, order: &[&str]) -> String {
     writer.out
 }
 
+/// A text as one YAML scalar that may stand anywhere, also inside `[..]` and `{..}`.
+pub fn word(text: &str) -> String {
+    let mut out = String::new();
+    scalar(&mut out, text, true);
+    out
+}
+
 /// One line of text as a YAML comment; nothing in it can end the comment.
 pub fn comment(text: &str) -> String {
     let mut out = String::from("#");

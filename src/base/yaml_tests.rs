@@ -122,11 +122,14 @@ const TEXTS: &[&str] = &[
 #[test]
 fn every_difficult_text_reads_back_as_value_key_item_and_whole() {
     let long = "x y ".repeat(2_000);
-    let word = "k".repeat(3_000);
-    for text in TEXTS.iter().copied().chain([long.as_str(), word.as_str()]) {
+    let key = "k".repeat(3_000);
+    for text in TEXTS.iter().copied().chain([long.as_str(), key.as_str()]) {
         check(&json!(text));
         check(&json!({"a": text, "b": {"c": text, "d": 1}}));
         check(&json!({text: 1, "b": {text: {text: [text]}}}));
+        let flow = format!("[{0}, {{a: {0}, b: [{0}]}}]", word(text));
+        let read = Document::parse("t.yaml", &flow).unwrap_or_else(|p| panic!("{p}\n{flow}"));
+        assert_eq!(read.value, json!([text, {"a": text, "b": [text]}]), "{flow}");
         check(&json!([text, [text, [text]], {"k": text, "l": text}, text]));
         check(&json!({"short": [text, text], "deep": [[text], {"k": [text, {}]}]}));
     }

@@ -184,7 +184,7 @@ fn verb(word: &str) -> Option<ActionType> {
 }
 
 /// The words of a name in lower case: `getHTTPStatus_v2` has `get`, `http`, `status` and `v2`.
-pub(super) fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
     let characters: Vec<char> = name.chars().collect();

@@ -19,6 +19,7 @@ pub mod snapshot;
 
 use std::fmt;
 
+pub use effects::words;
 pub use names::ServerName;
 
 use crate::tool::descriptor::Descriptor;

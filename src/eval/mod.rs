@@ -1,0 +1,3 @@
+//! Asking and judging.
+
+pub mod scaffold;
