@@ -1,3 +1,4 @@
 //! Integration tests.
 
-fn main() {}
+mod import;
+mod support;
