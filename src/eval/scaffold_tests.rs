@@ -123,7 +123,7 @@ fn it_is_written_whole_and_never_over_something_unasked() {
     assert_eq!(written, [PathBuf::from("a/b/1"), PathBuf::from("a/c/2")]);
     assert_eq!(here(root.path()), ["a", "a/b", "a/b/1", "a/c", "a/c/2"]);
     let error = write(&scaffold, root.path(), false).unwrap_err();
-    assert_eq!(error.to_string(), "these files are there already: a/b/1, a/c/2");
+    assert_eq!(error.to_string(), "there already: a/b/1, a/c/2");
     let more = files(&[("a/b/1", "ONE"), ("a/d/3", "three")]);
     assert!(write(&more, root.path(), false).is_err());
     assert!(!root.path().join("a/d").exists());

@@ -12,8 +12,7 @@ use super::Scaffold;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaffoldError {
     /// Files that are there already, in order.
-    #[error("{} there already: {}", if paths.len() == 1 { "this file is" } else { "these files are" },
-        list(paths))]
+    #[error("there already: {}", list(paths))]
     Exists {
         /// Which.
         paths: Vec<PathBuf>,

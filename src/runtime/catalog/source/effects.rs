@@ -52,7 +52,8 @@ pub(super) fn guess(name: &str, hints: Hints, area: &str) -> Guess {
         reads: area.clone(),
         writes: if writes { area.clone() } else { Vec::new() },
         deletes: if has(ActionType::Delete) { area } else { Vec::new() },
-        external_calls: writes || open_world,
+        // Somebody else's code runs it, whatever its hints say about its world.
+        external_calls: true,
         sends_user_data: has(ActionType::ExternalSend),
         mutates_state: writes,
         idempotent: hints.idempotent == Some(true) || !writes,
@@ -258,10 +259,15 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_world_only_counts_for_a_tool_that_reads() {
-        let hints = Hints { open_world: Some(false), ..Hints::default() };
-        assert!(!guess("get_time", hints, "mcp:s/**").effects.external_calls);
-        assert!(guess("set_time", hints, "mcp:s/**").effects.external_calls);
+    fn no_hint_makes_a_tool_local() {
+        let hints = Hints { open_world: Some(false), idempotent: Some(true), ..Hints::default() };
+        for (name, idempotent) in [("get_time", true), ("set_time", true)] {
+            let guess = guess(name, hints, "mcp:s/**");
+            assert!(guess.effects.external_calls && !guess.risk.open_world, "{name}");
+            assert_eq!(guess.effects.idempotent, idempotent, "{name}");
+        }
+        assert!(!guess("set_time", Hints::default(), "mcp:s/**").effects.idempotent);
+        assert!(guess("get_time", Hints::default(), "mcp:s/**").risk.open_world);
     }
 
     #[test]

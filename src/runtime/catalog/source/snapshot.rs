@@ -59,9 +59,7 @@ pub enum SnapshotError {
         reason: String,
     },
     /// The tools are not those that the digest was taken of.
-    #[error(
-        "the tools have changed since the listing was taken: the file says {stated}, they are {found}"
-    )]
+    #[error("the tools are not those that were listed: the file says {stated}, they are {found}")]
     Digest {
         /// What the file says.
         stated: String,
