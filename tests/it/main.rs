@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stdout,
+    unreachable_pub,
     reason = "these are tests"
 )]
 
