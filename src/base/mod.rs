@@ -1,7 +1,7 @@
 //! Words without domain: canonical text, digests, bounds, secrets, positions in files, the world.
 //!
 //! Nothing here knows what a tool is. Reading order: `digest`, `canon`, `problem`, `document`,
-//! `bounded`, `secret`, `jsonl`, `world`.
+//! `bounded`, `secret`, `jsonl`, `world`, `yaml`.
 
 pub mod bounded;
 pub mod canon;
@@ -11,3 +11,4 @@ pub mod jsonl;
 pub mod problem;
 pub mod secret;
 pub mod world;
+pub mod yaml;

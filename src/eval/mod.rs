@@ -20,6 +20,7 @@ pub mod outcome;
 pub mod prompts;
 pub mod read;
 pub mod runner;
+pub mod scaffold;
 pub mod select;
 pub mod suite;
 pub mod trial;

@@ -2,7 +2,7 @@
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
 //! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
-//! `matcher`.
+//! `matcher`, `short`.
 
 pub mod descriptor;
 pub mod effect;
@@ -13,4 +13,5 @@ pub mod matcher;
 pub mod risk;
 pub mod schema;
 pub mod sections;
+pub mod short;
 pub mod strict;

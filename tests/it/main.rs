@@ -1,3 +1,12 @@
 //! Integration tests.
 
-fn main() {}
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    unreachable_pub,
+    reason = "these are tests"
+)]
+
+mod import;
+mod support;
