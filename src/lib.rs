@@ -1,4 +1,6 @@
 //! Proofmark.
 pub mod base;
 pub mod journal;
+pub mod law;
+pub mod sim;
 pub mod tool;

@@ -1,0 +1,198 @@
+//! One-line journals: `open c; user; view a,b -x; model; req 1 a; val 1; pol 1 allow; run 1; ..`.
+//!
+//! Clauses are divided by `;`. `1` is the call `c1`; digests, versions and blobs follow from the
+//! call and the tool. `@s2 ...` puts one clause into the session `s2`. A digest option replaces
+//! the digest that would follow by that of another word.
+//!
+//! | clause | event |
+//! |---|---|
+//! | `open [c] [h] [r] [max=N] [-x]` | SessionOpened: canary, hashed secret, receipts, limit, excluded |
+//! | `cat a,b [bare]`, `norm a`, `enable a`, `block a` | ToolVerified (bare: no effects), ... |
+//! | `user` | UserPromptSubmitted, TurnStarted of the next turn |
+//! | `view a,b [-x] [decision=D] [projection=P]` | ViewCompiled |
+//! | `model [a,b]` | ModelRequested with the view's names, or these |
+//! | `req 1 a, 2 b [loose]` | ModelReplied, ToolCallRequested each, BatchOpened (not if loose) |
+//! | `rename 1 b`, `val 1 [failed] [args=W]` | ToolCallRewritten, ToolArgsValidated |
+//! | `pol 1 D [rule=R] [class=C] [digest=W]` | ToolPolicyChecked |
+//! | `ask 1 [strong] [until=N] [digest=W]` | ApprovalRequested |
+//! | `yes 1 [strong] [to=2] [digest=W]` | ApprovalGranted |
+//! | `no 1`, `edit 1`, `late 1`, `gone 1` | the other four answers |
+//! | `grant 1`, `box 1` | GrantUsed, ToolSandboxPrepared |
+//! | `run 1 [class=C] [tool=T] [version=W] [args=W] [digest=W] [bare]` | ToolCallStarted |
+//! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W]` | AttemptFailed, ToolCallFinished |
+//! | `chk 1 [undeclared=R]`, `art 1 [of=2] [event=N] [eventless]` | ToolResultValidated, ArtifactPersisted |
+//! | `rcpt 1 [result=W] [args=W] [forged]` | ReceiptIssued under [`key`] |
+//! | `set 1 OUTCOME [chars=N] [cut] [text=W]` | ToolCallSettled |
+//! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |
+//! | `trace W`, `at N`, `end` | TraceUpdated, the clock, TurnFinished |
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::base::digest::Digest;
+use crate::base::secret::{Secret, keyed_hash};
+use crate::base::world::Millis;
+use crate::journal::event::turn::SecretHash;
+use crate::journal::outcome::{Blame, Denier, Fault, Outcome, Unavailability};
+use crate::journal::{Blobs, Entry, Event};
+use crate::tool::effect::EffectClass;
+use crate::tool::id::ToolId;
+
+#[path = "dsl_words.rs"]
+mod words;
+
+/// The key of all receipts written by `rcpt`.
+pub(crate) fn key() -> Secret {
+    Secret::new("the key of one-line journals")
+}
+
+/// The secret that `open h` lists.
+pub(crate) const LISTED: &str = "hunter2-hunter2";
+
+/// Builds the journal of a line.
+///
+/// # Errors
+/// The clause that cannot be read.
+pub(crate) fn journal(line: &str) -> Result<(Vec<Entry>, Blobs), String> {
+    let mut script = Script { clock: 1000, ..Script::default() };
+    for text in line.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+        words::clause(&mut script, text).ok_or_else(|| format!("cannot read `{text}`"))?;
+    }
+    Ok((script.entries, script.blobs))
+}
+
+#[derive(Default)]
+struct Script {
+    entries: Vec<Entry>,
+    blobs: Blobs,
+    clock: Millis,
+    sessions: BTreeMap<String, State>,
+}
+
+/// What later clauses of one session need of earlier ones.
+#[derive(Default, Clone)]
+struct State {
+    seq: u64,
+    turn: u32,
+    shown: Vec<String>,
+    tools: BTreeMap<String, String>,
+    texts: BTreeMap<String, (Digest, usize)>,
+    last: BTreeMap<String, u64>,
+}
+
+/// One clause, taken apart.
+struct Clause<'a> {
+    session: &'a str,
+    words: Vec<&'a str>,
+    options: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Clause<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        let session = words.first().and_then(|word| word.strip_prefix('@'));
+        if session.is_some() {
+            words.remove(0);
+        }
+        let options = words.iter().filter_map(|word| word.split_once('=')).collect();
+        words.retain(|word| !word.contains('='));
+        (!words.is_empty()).then_some(Self { session: session.unwrap_or("s1"), words, options })
+    }
+
+    fn word(&self, place: usize) -> Option<&'a str> {
+        self.words.get(place).copied()
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.words.contains(&name)
+    }
+
+    fn number(&self, option: &str) -> Option<u64> {
+        self.options.get(option).and_then(|text| text.parse().ok())
+    }
+
+    /// Comma-separated names, of the words that begin with `-` or of the first that does not.
+    fn list(&self, hidden: bool) -> Vec<&'a str> {
+        let mut words = self.words.iter().skip(1);
+        let found = words.find(|word| word.starts_with('-') == hidden);
+        found.map_or(Vec::new(), |word| word.trim_start_matches('-').split(',').collect())
+    }
+}
+
+impl Script {
+    fn state(&mut self, session: &str) -> &mut State {
+        self.sessions.entry(session.to_owned()).or_default()
+    }
+
+    /// Appends an entry about a call, or about none.
+    fn add(&mut self, session: &str, call: Option<&str>, event: impl Into<Event>) {
+        let at = self.clock;
+        self.clock += 10;
+        let state = self.state(session);
+        state.seq += 1;
+        let (seq, turn) = (state.seq, state.turn);
+        if let Some(call) = call {
+            state.last.insert(call.to_owned(), seq);
+        }
+        let turn = (turn > 0).then(|| Arc::from(format!("t{turn}")));
+        let (session, call) = (session.into(), call.map(|call| call_id(call).into()));
+        let cause = seq.checked_sub(1).filter(|seq| *seq > 0);
+        self.entries.push(Entry { seq, session, turn, call, cause, at, event: event.into() });
+    }
+
+    fn text(&mut self, text: String) -> (Digest, usize) {
+        let chars = text.chars().count();
+        (self.blobs.put(text.into()), chars)
+    }
+}
+
+fn call_id(number: &str) -> String {
+    format!("c{number}")
+}
+
+/// A digest that follows from a kind and a word.
+fn digest(kind: &str, word: &str) -> Digest {
+    Digest::of("one-line journal", format!("{kind} {word}").as_bytes())
+}
+
+/// The digest of a kind that a call has, or that of another word.
+fn chosen(clause: &Clause<'_>, option: &str, (kind, word): (&str, &str)) -> Digest {
+    digest(kind, clause.options.get(option).copied().unwrap_or(word))
+}
+
+fn tool_id(name: &str) -> ToolId {
+    ToolId::sanitized(name)
+}
+
+fn listed() -> SecretHash {
+    SecretHash { chars: LISTED.chars().count(), hash: keyed_hash("k", LISTED) }
+}
+
+fn fault() -> Fault {
+    Fault { blame: Blame::Tool, code: "exit_status".into(), message: "it failed".into() }
+}
+
+fn class(clause: &Clause<'_>) -> EffectClass {
+    match clause.options.get("class").copied() {
+        Some("destructive") => EffectClass::Destructive,
+        Some("external") => EffectClass::External,
+        Some("write") => EffectClass::Write,
+        _ => EffectClass::Read,
+    }
+}
+
+fn outcome(name: &str) -> Option<Outcome> {
+    Some(match name {
+        "succeeded" => Outcome::Succeeded,
+        "failed" => Outcome::Failed { fault: fault() },
+        "rejected" => Outcome::Rejected { errors: Vec::new() },
+        "unavailable" => Outcome::Unavailable { why: Unavailability::Excluded },
+        "denied" => Outcome::Denied { by: Denier::Policy, reason: "no".into() },
+        "replaced" => Outcome::Replaced,
+        "blocked" => Outcome::Blocked { by: "guard".into() },
+        "duplicate" => Outcome::Duplicate { of: call_id("1") },
+        "cancelled" => Outcome::Cancelled { cause: "user".into() },
+        "interrupted" => Outcome::Interrupted,
+        _ => return None,
+    })
+}

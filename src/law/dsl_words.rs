@@ -1,0 +1,364 @@
+//! The clauses of one-line journals, by phase.
+
+use super::*;
+use crate::journal::event::call::*;
+use crate::journal::event::catalog::*;
+use crate::journal::event::turn::*;
+use crate::journal::receipt::{Scope, compute};
+use crate::tool::risk::Level;
+
+/// Adds the events of one clause; `None` when it cannot be read.
+pub(super) fn clause(script: &mut Script, text: &str) -> Option<()> {
+    let clause = Clause::parse(text)?;
+    let verb = clause.word(0)?;
+    match verb {
+        "open" | "user" | "say" | "trace" | "at" | "end" => session(script, &clause, verb),
+        "cat" | "norm" | "enable" | "block" => catalog(script, &clause, verb),
+        "view" => view(script, &clause),
+        "model" => model(script, &clause),
+        "req" => request(script, &clause, text),
+        "app" => append(script, &clause),
+        "rename" | "val" | "pol" | "grant" | "box" => prepare(script, &clause, verb),
+        "ask" | "yes" | "no" | "edit" | "late" | "gone" => approve(script, &clause, verb),
+        "run" => run(script, &clause),
+        "fail" | "fin" | "chk" | "art" => finish(script, &clause, verb),
+        "rcpt" => receipt(script, &clause),
+        "set" => settle(script, &clause),
+        _ => None,
+    }
+}
+
+fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
+    let event: Event = match verb {
+        "open" => SessionOpened {
+            principal: "dev".into(),
+            scopes: vec!["workspace_write".into()],
+            canaries: clause.flag("c").then_some(1),
+            secret_key: clause.flag("h").then(|| "k".into()),
+            secret_hashes: clause.flag("h").then(listed).into_iter().collect(),
+            max_tool_result_chars: clause.number("max"),
+            receipts: clause.flag("r"),
+            scope: None,
+            excluded_tools: clause.list(true).into_iter().map(tool_id).collect(),
+            approver: Some("scripted".into()),
+        }
+        .into(),
+        "user" => {
+            script.state(clause.session).turn += 1;
+            let text = clause.word(1).unwrap_or("please").into();
+            script.add(clause.session, None, UserPromptSubmitted { text, ingress: None });
+            let (provider, dialect) = ("scripted".into(), "openai".into());
+            TurnStarted { provider, dialect, iteration_cap: Some(10), parallel_tools: false }.into()
+        }
+        "say" => {
+            let (text, chars) = script.text(clause.word(1)?.into());
+            let role = "user".into();
+            let message = TranscriptMessage { role, text, chars, call: None, calls: Vec::new() };
+            TranscriptAppended { messages: vec![message] }.into()
+        }
+        "trace" => TraceUpdated { summary: clause.word(1)?.into() }.into(),
+        "at" => {
+            script.clock = clause.word(1)?.parse().ok()?;
+            return Some(());
+        }
+        _ => TurnFinished { reason: "final_text".into(), iterations: None }.into(),
+    };
+    script.add(clause.session, None, event);
+    Some(())
+}
+
+fn catalog(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
+    for name in clause.word(1)?.split(',') {
+        let (tool_id, tool_version) = (tool_id(name), digest("version", name));
+        let effects_declared = !clause.flag("bare");
+        let event: Event = match verb {
+            "norm" => ToolNormalized { tool_id, tool_version, source: None }.into(),
+            "cat" => ToolVerified { tool_id, tool_version, effects_declared, scope: None }.into(),
+            "enable" => {
+                let scope = "evaluation".into();
+                ToolEnabled { tool_id, tool_version, scope, evidence: None }.into()
+            }
+            _ => ToolBlocked { tool_id, reason: "rug pull".into() }.into(),
+        };
+        script.add(clause.session, None, event);
+    }
+    Some(())
+}
+
+fn view(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
+    let option = |name, or: &str| clause.options.get(name).copied().unwrap_or(or).to_owned();
+    let shown = clause.list(false);
+    let exposed = shown.iter().map(|name| ExposedTool {
+        tool_id: tool_id(name),
+        tool_version: digest("version", name),
+        name: (*name).into(),
+        reason: "its intent matches".into(),
+        decision: option("decision", "allow"),
+        level: Level::L0,
+        projection: option("projection", "preview"),
+        source: None,
+    });
+    let withheld = clause.list(true).into_iter().map(|name| WithheldTool {
+        tool_id: tool_id(name),
+        filter: "intent".into(),
+        reason: "its intent does not match".into(),
+    });
+    let view = digest("view", &shown.join(","));
+    let event = ViewCompiled { view, exposed: exposed.collect(), withheld: withheld.collect() };
+    script.state(clause.session).shown = shown.iter().map(|name| (*name).into()).collect();
+    script.add(clause.session, None, event);
+    Some(())
+}
+
+fn model(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
+    let mut advertised = script.state(clause.session).shown.clone();
+    if let Some(names) = clause.word(1) {
+        advertised = names.split(',').map(str::to_owned).collect();
+    }
+    let (tools, _) = script.text(format!("tools: {}", advertised.join(" ")));
+    let (messages, _) = script.text("messages: please".into());
+    let payload = digest("payload", clause.session);
+    let (provider, dialect) = ("scripted".into(), "openai".into());
+    let (advertised, tokens, view_tokens) = (advertised.into(), Some(100), Some(50));
+    let event = ModelRequested {
+        provider,
+        dialect,
+        payload,
+        tools,
+        messages,
+        advertised,
+        tokens,
+        view_tokens,
+    };
+    script.add(clause.session, None, event);
+    Some(())
+}
+
+fn request(script: &mut Script, clause: &Clause<'_>, text: &str) -> Option<()> {
+    let (_, pairs) = text.split_once("req")?;
+    let pairs: Option<Vec<(&str, &str)>> = pairs
+        .trim_end_matches("loose")
+        .split(',')
+        .map(|pair| pair.trim().split_once(' '))
+        .collect();
+    let pairs = pairs?;
+    let calls = u32::try_from(pairs.len()).ok()?;
+    let finish = Some("tool_calls".into());
+    let (text, fault, tokens, explanation) = (None, None, None, None);
+    let replied = ModelReplied { calls, text, finish, fault, tokens, explanation };
+    script.add(clause.session, None, replied);
+    for (index, (call, tool)) in (0..).zip(&pairs) {
+        let requested = ToolCallRequested {
+            tool_id: tool.trim().into(),
+            args: Some(serde_json::json!({"n": index})),
+            raw_args: None,
+            provider_call_id: None,
+            index: Some(index),
+            proposed_by: Some("model".into()),
+            tool_version: None,
+        };
+        script.add(clause.session, Some(call), requested);
+        script.state(clause.session).tools.insert((*call).into(), tool.trim().into());
+    }
+    if !clause.flag("loose") {
+        let slots = pairs.iter().map(|(call, _)| call_id(call)).collect();
+        script.add(clause.session, None, BatchOpened { batch: "b1".into(), slots });
+    }
+    Some(())
+}
+
+fn append(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
+    let calls: Vec<&str> = clause.word(1)?.split(',').collect();
+    let mut messages = Vec::new();
+    if !clause.flag("loose") {
+        let (text, chars) = script.text("calls".into());
+        let calls = calls.iter().map(|call| call_id(call)).collect();
+        let role = "assistant".into();
+        messages.push(TranscriptMessage { role, text, chars, call: None, calls });
+    }
+    for call in calls {
+        let shown = script.state(clause.session).texts.get(call).copied();
+        let (text, chars) = shown.unwrap_or((Blobs::name(""), 0));
+        let (role, answers) = ("tool".into(), Some(call_id(call)));
+        let calls = Vec::new();
+        messages.push(TranscriptMessage { role, text, chars, call: answers, calls });
+    }
+    script.add(clause.session, None, TranscriptAppended { messages });
+    Some(())
+}
+
+fn tool_of(script: &mut Script, clause: &Clause<'_>, call: &str) -> String {
+    script.state(clause.session).tools.get(call).cloned().unwrap_or_else(|| "a".into())
+}
+
+fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
+    let call = clause.word(1)?;
+    let tool = tool_of(script, clause, call);
+    let event: Event = match verb {
+        "rename" => {
+            let name = clause.word(2)?.to_owned();
+            script.state(clause.session).tools.insert(call.into(), name.clone());
+            ToolCallRewritten { tool_id: name, args: None, by: Some("hook".into()) }.into()
+        }
+        "val" => {
+            let failed = clause.flag("failed");
+            ToolArgsValidated {
+                status: if failed { "failed" } else { "passed" }.into(),
+                tool_id: Some(tool_id(&tool)),
+                tool_version: Some(digest("version", &tool)),
+                args_digest: Some(chosen(clause, "args", ("args", call))),
+                errors: Vec::new(),
+                blank: false,
+            }
+            .into()
+        }
+        "pol" => ToolPolicyChecked {
+            decision: clause.word(2)?.into(),
+            reason: "the level's default".into(),
+            level: Some(Level::L1),
+            effect_class: Some(class(clause)),
+            rules: clause.options.get("rule").map(|rule| (*rule).into()).into_iter().collect(),
+            call_digest: Some(chosen(clause, "digest", ("call", call))),
+        }
+        .into(),
+        "grant" => GrantUsed { grant_id: "g1".into() }.into(),
+        _ => {
+            let (sandbox_id, mode) = ("sbx_1".into(), None);
+            ToolSandboxPrepared { sandbox_id, mode, enforcement: Some("simulated".into()) }.into()
+        }
+    };
+    script.add(clause.session, Some(call), event);
+    Some(())
+}
+
+fn approve(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
+    let call = clause.word(1)?;
+    let to = clause.options.get("to").copied().unwrap_or(call);
+    let approval_id = format!("ap{to}");
+    let call_digest = chosen(clause, "digest", ("call", call));
+    let strong = clause.flag("strong");
+    let (decider, channel) = ("operator".to_owned(), "scripted".to_owned());
+    let event: Event = match verb {
+        "ask" => ApprovalRequested {
+            approval_id,
+            summary: "may it run?".into(),
+            call_digest,
+            strong,
+            args_preview: None,
+            principal: Some("dev".into()),
+            scopes: Vec::new(),
+            risk: None,
+            reasons: vec!["it asks".into()],
+            expires_at: Some(clause.number("until").unwrap_or(script.clock + 60_000)),
+        }
+        .into(),
+        "yes" => {
+            let scope = Some("once".into());
+            ApprovalGranted { approval_id, call_digest, decider, channel, strong, scope }.into()
+        }
+        "no" => ApprovalDenied { approval_id, decider, channel, reason: None }.into(),
+        "edit" => ApprovalReplaced { approval_id, decider, channel }.into(),
+        "late" => ApprovalExpired { approval_id, late_answer: false }.into(),
+        _ => ApprovalUnreachable { approval_id, channel }.into(),
+    };
+    script.add(clause.session, Some(call), event);
+    Some(())
+}
+
+fn run(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
+    let call = clause.word(1)?;
+    let own = tool_of(script, clause, call);
+    let tool = clause.options.get("tool").copied().unwrap_or(&own);
+    let full = !clause.flag("bare");
+    let event = ToolCallStarted {
+        tool_id: full.then(|| tool_id(tool)),
+        tool_version: full.then(|| chosen(clause, "version", ("version", tool))),
+        attempt: Some(1),
+        args_digest: full.then(|| chosen(clause, "args", ("args", call))),
+        call_digest: full.then(|| chosen(clause, "digest", ("call", call))),
+        effect_class: full.then(|| class(clause)),
+        adapter: Some("builtin".into()),
+        command: None,
+    };
+    script.add(clause.session, Some(call), event);
+    Some(())
+}
+
+fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
+    let call = clause.word(1)?;
+    let event: Event = match verb {
+        "fail" => AttemptFailed { attempt: 1, fault: fault() }.into(),
+        "fin" => {
+            let ok = clause.word(2)? == "ok";
+            ToolCallFinished {
+                status: if ok { "success" } else { "failed" }.into(),
+                artifact_id: None,
+                result_digest: Some(chosen(clause, "result", ("result", call))),
+                result_chars: Some(clause.number("chars").unwrap_or(20)),
+                effects: None,
+                fault: (!ok).then(fault),
+            }
+            .into()
+        }
+        "chk" => {
+            let undeclared = clause.options.get("undeclared").map(|found| (*found).into());
+            let undeclared = undeclared.into_iter().collect();
+            ToolResultValidated { status: "passed".into(), summary: None, undeclared }.into()
+        }
+        _ => {
+            let last = script.state(clause.session).last.get(call).copied();
+            ArtifactPersisted {
+                artifact_id: format!("art{call}"),
+                kind: "tool_output".into(),
+                content_hash: digest("result", call),
+                bytes: 900,
+                tool_call_id: Some(call_id(clause.options.get("of").copied().unwrap_or(call))),
+                event_id: if clause.flag("eventless") {
+                    None
+                } else {
+                    clause.number("event").or(last)
+                },
+            }
+            .into()
+        }
+    };
+    script.add(clause.session, Some(call), event);
+    Some(())
+}
+
+fn receipt(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
+    let call = clause.word(1)?;
+    let tool = tool_of(script, clause, call);
+    let mut facts = ReceiptIssued {
+        receipt: String::new(),
+        key_id: "k1".into(),
+        tool_id: tool_id(&tool),
+        tool_version: digest("version", &tool),
+        args_digest: chosen(clause, "args", ("args", call)),
+        result_digest: chosen(clause, "result", ("result", call)),
+        issued_at: script.clock,
+    };
+    let turn = format!("t{}", script.state(clause.session).turn);
+    let scope = Scope { session: clause.session, turn: &turn, call: &call_id(call) };
+    let key = if clause.flag("forged") { Secret::new("another key") } else { key() };
+    facts.receipt = compute(&key, scope, &facts);
+    script.add(clause.session, Some(call), facts);
+    Some(())
+}
+
+fn settle(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
+    let call = clause.word(1)?;
+    let outcome = outcome(clause.word(2)?)?;
+    let word = clause.options.get("text").copied().unwrap_or("is");
+    let (text, counted) = script.text(format!("what {call} shows {word} here"));
+    script.state(clause.session).texts.insert(call.into(), (text, counted));
+    let chars = clause.number("chars").unwrap_or(counted as u64);
+    let event = ToolCallSettled {
+        outcome,
+        shown: Some(text),
+        shown_chars: Some(chars),
+        cut: clause.flag("cut"),
+    };
+    script.add(clause.session, Some(call), event);
+    Some(())
+}

@@ -1,0 +1,282 @@
+//! The one fold that all laws share: a session's entries in order, and the same by call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::base::digest::Digest;
+use crate::journal::event::call::*;
+use crate::journal::event::catalog::*;
+use crate::journal::event::turn::*;
+use crate::journal::{Entry, Event};
+use crate::tool::id::ToolId;
+
+/// The facts of one kind of event, read from any event.
+pub(crate) trait Fact: Sized {
+    /// The facts, when the event is of this kind.
+    fn of(event: &Event) -> Option<&Self>;
+    /// The same, to be altered by a mutant.
+    fn of_mut(event: &mut Event) -> Option<&mut Self>;
+}
+
+macro_rules! facts {
+    ($($name:ident),+ $(,)?) => {
+        $(impl Fact for $name {
+            fn of(event: &Event) -> Option<&Self> {
+                if let Event::$name(fact) = event { Some(fact) } else { None }
+            }
+
+            fn of_mut(event: &mut Event) -> Option<&mut Self> {
+                if let Event::$name(fact) = event { Some(fact) } else { None }
+            }
+        })+
+    };
+}
+
+facts! {
+    ToolNormalized, ToolVerified, ToolEnabled, ToolBlocked, GrantUsed, SessionOpened, TurnStarted,
+    ViewCompiled, ModelRequested, ModelReplied, BatchOpened, TranscriptAppended, TurnFinished,
+    ToolCallRequested, ToolCallRewritten, ToolArgsValidated, ToolPolicyChecked, ApprovalRequested,
+    ApprovalGranted, ApprovalDenied, ApprovalReplaced, ApprovalExpired, ApprovalUnreachable,
+    ToolCallStarted, AttemptFailed, ToolCallFinished, ToolResultValidated, ArtifactPersisted,
+    ReceiptIssued, ToolCallSettled,
+}
+
+/// One fact and where it stands.
+#[derive(Debug)]
+pub(crate) struct Seen<'a, F> {
+    /// Its place in the session, from 0.
+    pub(crate) at: usize,
+    /// Its entry.
+    pub(crate) entry: &'a Entry,
+    /// What it says.
+    pub(crate) fact: &'a F,
+}
+
+impl<F> Clone for Seen<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Seen<'_, F> {}
+
+impl<'a, F: Fact> Seen<'a, F> {
+    fn of((at, entry): (usize, &'a Entry)) -> Option<Self> {
+        F::of(&entry.event).map(|fact| Self { at, entry, fact })
+    }
+
+    /// The entry's number.
+    pub(crate) fn seq(&self) -> u64 {
+        self.entry.seq
+    }
+}
+
+/// One call: its entries in order.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    /// Its id.
+    pub(crate) id: &'a str,
+    seen: Vec<(usize, &'a Entry)>,
+    /// Messages of the transcript that answer it, as places in `Index::transcript`.
+    pub(crate) messages: Vec<usize>,
+}
+
+impl<'a> Call<'a> {
+    /// All its facts of one kind, oldest first.
+    pub(crate) fn each<F: Fact + 'a>(&self) -> impl DoubleEndedIterator<Item = Seen<'a, F>> {
+        self.seen.iter().filter_map(|seen| Seen::of(*seen))
+    }
+
+    /// The first fact of a kind.
+    pub(crate) fn first<F: Fact + 'a>(&self) -> Option<Seen<'a, F>> {
+        self.each().next()
+    }
+
+    /// The last fact of a kind before a place.
+    pub(crate) fn before<F: Fact + 'a>(&self, at: usize) -> Option<Seen<'a, F>> {
+        let end = self.seen.partition_point(|(place, _)| *place < at);
+        self.seen.get(..end)?.iter().rev().find_map(|seen| Seen::of(*seen))
+    }
+
+    /// Where its record begins.
+    pub(crate) fn begins(&self) -> Option<(usize, &'a Entry)> {
+        self.seen.first().copied()
+    }
+
+    /// Whether an entry of that number belongs to it.
+    pub(crate) fn has_seq(&self, seq: u64) -> bool {
+        self.seen.iter().any(|(_, entry)| entry.seq == seq)
+    }
+
+    /// Its last rewriting before a place, or the session's start.
+    pub(crate) fn rewritten(&self, before: usize) -> usize {
+        self.before::<ToolCallRewritten>(before).map_or(0, |rewrite| rewrite.at)
+    }
+}
+
+/// A message of the transcript and where it was appended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Message<'a> {
+    /// The place of its entry.
+    pub(crate) at: usize,
+    /// Its entry.
+    pub(crate) entry: &'a Entry,
+    /// The message.
+    pub(crate) message: &'a TranscriptMessage,
+}
+
+/// One session's entries, by order and by call.
+#[derive(Debug, Default)]
+pub(crate) struct Index<'a> {
+    /// All entries, in order.
+    pub(crate) entries: Vec<&'a Entry>,
+    /// The session's rules.
+    pub(crate) opened: Option<&'a SessionOpened>,
+    /// Its calls, by first appearance.
+    pub(crate) calls: Vec<Call<'a>>,
+    /// Its transcript.
+    pub(crate) transcript: Vec<Message<'a>>,
+    /// Its views.
+    pub(crate) views: Vec<Seen<'a, ViewCompiled>>,
+    /// Every registration: place, tool, version.
+    pub(crate) registered: Vec<(usize, &'a ToolId, &'a Digest)>,
+    names: BTreeMap<&'a str, usize>,
+    approvals: BTreeMap<&'a str, usize>,
+    ends: Vec<(usize, Option<&'a str>)>,
+    last_call: Option<(&'a Arc<str>, usize)>,
+}
+
+impl<'a> Index<'a> {
+    /// Takes the next entry.
+    pub(crate) fn push(&mut self, entry: &'a Entry) {
+        let at = self.entries.len();
+        self.entries.push(entry);
+        match &entry.event {
+            Event::SessionOpened(fact) => {
+                self.opened.get_or_insert(fact);
+            }
+            Event::ViewCompiled(fact) => self.views.push(Seen { at, entry, fact }),
+            Event::ToolNormalized(fact) => self.register(at, &fact.tool_id, &fact.tool_version),
+            Event::ToolVerified(fact) => self.register(at, &fact.tool_id, &fact.tool_version),
+            Event::ToolEnabled(fact) => self.register(at, &fact.tool_id, &fact.tool_version),
+            Event::TurnFinished(_) => self.ends.push((at, entry.turn.as_deref())),
+            Event::TranscriptAppended(fact) => self.append(at, entry, fact),
+            _ => {}
+        }
+        if let Some(call) = self.call_of(entry) {
+            if let Event::ApprovalRequested(fact) = &entry.event {
+                self.approvals.entry(&fact.approval_id).or_insert(call);
+            }
+            self.calls[call].seen.push((at, entry));
+        }
+    }
+
+    fn register(&mut self, at: usize, tool: &'a ToolId, version: &'a Digest) {
+        self.registered.push((at, tool, version));
+    }
+
+    fn append(&mut self, at: usize, entry: &'a Entry, fact: &'a TranscriptAppended) {
+        for message in &fact.messages {
+            let place = self.transcript.len();
+            self.transcript.push(Message { at, entry, message });
+            if let ("tool", Some(call)) = (message.role.as_str(), &message.call) {
+                let call = self.number(call);
+                self.calls[call].messages.push(place);
+            }
+        }
+    }
+
+    /// The call an entry is about: its own word, else what its facts name.
+    fn call_of(&mut self, entry: &'a Entry) -> Option<usize> {
+        if let Some(call) = &entry.call {
+            if let Some((last, number)) = self.last_call
+                && Arc::ptr_eq(last, call)
+            {
+                return Some(number);
+            }
+            let number = self.number(call);
+            self.last_call = Some((call, number));
+            return Some(number);
+        }
+        let approval = match &entry.event {
+            Event::ArtifactPersisted(fact) => {
+                return fact.tool_call_id.as_deref().map(|call| self.number(call));
+            }
+            Event::ApprovalGranted(fact) => &fact.approval_id,
+            Event::ApprovalDenied(fact) => &fact.approval_id,
+            Event::ApprovalReplaced(fact) => &fact.approval_id,
+            Event::ApprovalExpired(fact) => &fact.approval_id,
+            Event::ApprovalUnreachable(fact) => &fact.approval_id,
+            _ => return None,
+        };
+        self.approvals.get(approval.as_str()).copied()
+    }
+
+    fn number(&mut self, id: &'a str) -> usize {
+        let next = self.calls.len();
+        let number = *self.names.entry(id).or_insert(next);
+        if number == next {
+            self.calls.push(Call { id, seen: Vec::new(), messages: Vec::new() });
+        }
+        number
+    }
+
+    /// All facts of one kind in the session, oldest first.
+    pub(crate) fn each<F: Fact + 'a>(&self) -> impl Iterator<Item = Seen<'a, F>> {
+        self.entries.iter().enumerate().filter_map(|(at, entry)| Seen::of((at, entry)))
+    }
+
+    /// A call by its id.
+    pub(crate) fn call(&self, id: &str) -> Option<&Call<'a>> {
+        self.names.get(id).and_then(|number| self.calls.get(*number))
+    }
+
+    /// The call that asked for an approval.
+    pub(crate) fn asked_by(&self, approval: &str) -> Option<&Call<'a>> {
+        self.approvals.get(approval).and_then(|number| self.calls.get(*number))
+    }
+
+    /// The view in force at a place.
+    pub(crate) fn view(&self, at: usize) -> Option<Seen<'a, ViewCompiled>> {
+        let end = self.views.partition_point(|view| view.at < at);
+        end.checked_sub(1).and_then(|last| self.views.get(last)).copied()
+    }
+
+    /// The view a call was proposed under.
+    pub(crate) fn view_of(&self, call: &Call<'a>) -> Option<Seen<'a, ViewCompiled>> {
+        let asked = call.first::<ToolCallRequested>().map(|request| request.at);
+        self.view(asked.or(call.begins().map(|(at, _)| at))?)
+    }
+
+    /// Whether the call's turn ended, so that nothing more can come.
+    pub(crate) fn over(&self, call: &Call<'a>) -> bool {
+        let Some((at, entry)) = call.begins() else { return !self.ends.is_empty() };
+        let turn = entry.turn.as_deref();
+        self.ends
+            .iter()
+            .rev()
+            .any(|(end, ended)| *end > at && (turn.is_none() || ended.is_none() || turn == *ended))
+    }
+
+    /// The tool of a started call: what the start names, else what validation resolved, else what
+    /// the view calls by the requested name, else that name.
+    pub(crate) fn tool(
+        &self,
+        call: &Call<'a>,
+        start: Seen<'a, ToolCallStarted>,
+    ) -> Option<&'a str> {
+        if let Some(tool) = &start.fact.tool_id {
+            return Some(tool.as_str());
+        }
+        let validated = call.before::<ToolArgsValidated>(start.at);
+        if let Some(tool) = validated.and_then(|seen| seen.fact.tool_id.as_ref()) {
+            return Some(tool.as_str());
+        }
+        let rewritten = call.before::<ToolCallRewritten>(start.at).map(|seen| &seen.fact.tool_id);
+        let name =
+            rewritten.or(call.first::<ToolCallRequested>().map(|seen| &seen.fact.tool_id))?;
+        let view = self.view_of(call).map(|view| &view.fact.exposed);
+        let shown = view.and_then(|shown| shown.iter().find(|tool| tool.name == *name));
+        Some(shown.map_or(name.as_str(), |tool| tool.tool_id.as_str()))
+    }
+}

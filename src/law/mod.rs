@@ -1,0 +1,42 @@
+//! What must always be true of a journal, whoever wrote it.
+//!
+//! A law is a fold over one session's events: `index` is the state, updated once an entry and
+//! dropped when the session ends; each law is one function over that state. Nothing here knows
+//! the runtime: the same code judges golden, simulated, recorded and foreign journals. A law that
+//! could not have seen a breach answers `NotExercised` or `Unknown`, never `Holds`.
+//!
+//! Order is the order in which entries stand in the journal, not their `seq`.
+//!
+//! Reading order: `law` (the words), `registry` (the table), `index`, then the laws by theme:
+//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`; then
+//! `check` (runs them), `explain`, and `dsl` (one-line journals).
+//!
+//! To add a law: write its function in the file of its theme; add its row to `registry` with a
+//! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;
+//! if one root cause breaks it together with another law, name the root's row in `implies`.
+
+mod approval;
+mod artifact;
+pub mod check;
+mod contract;
+pub(crate) mod dsl;
+pub mod explain;
+mod exposure;
+pub(crate) mod index;
+#[expect(clippy::module_inception, reason = "the noun and its folder share a name")]
+pub mod law;
+mod order;
+mod pairing;
+mod receipt;
+pub mod registry;
+mod secrecy;
+
+pub use check::Judge;
+pub use explain::explain;
+pub use law::{Finding, Law, Verdict, Violation};
+pub use registry::{all, find};
+
+#[cfg(test)]
+mod check_tests;
+#[cfg(test)]
+mod lines_tests;

@@ -1,0 +1,207 @@
+//! No secret in anything that is recorded, sent or shown.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::index::Index;
+use super::law::{Scene, Tally};
+use crate::base::digest::{Digest, Hasher};
+use crate::base::secret::{CANARY_PREFIX, keyed_hash};
+use crate::journal::event::turn::{SecretHash, SessionOpened};
+use crate::journal::{Blobs, Entry, Event};
+
+/// Digests of clean texts are remembered up to this many; then the memory starts anew.
+const REMEMBERED: usize = 1 << 14;
+
+/// Looks for secrets in texts and remembers which were clean, so that a text is read once.
+#[derive(Debug, Default)]
+pub(crate) struct Scanner {
+    no_canary: HashSet<Digest>,
+    no_hashed: HashSet<Digest>,
+    rules: Option<Digest>,
+    buffer: Vec<u8>,
+}
+
+/// B7, "credentials must never be exposed to model context": no canary and no text whose keyed
+/// hash the session lists, in any event's facts or in any text sent, appended or shown. Where the
+/// session planted nothing and lists nothing, or no call produced output, nothing was exercised;
+/// where a text is not beside the journal, the answer is unknown.
+pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
+    let index = scene.index;
+    let Some(opened) = index.opened else { return };
+    let planted = opened.canaries.is_some_and(|planted| planted > 0);
+    let hashes = Hashes::of(opened);
+    let produced = index.entries.iter().any(|e| matches!(e.event, Event::ToolCallFinished(_)));
+    if !planted && hashes.is_none() || !produced {
+        return;
+    }
+    scene.scanner.obey(hashes);
+    facts(index, hashes, scene.scanner, tally);
+    for entry in &index.entries {
+        texts(entry, |what, name| {
+            text_of(entry, (what, name), (scene.blobs, hashes), (scene.scanner, tally));
+        });
+    }
+}
+
+/// Every text an entry names, with a word for it.
+fn texts<'a>(entry: &'a Entry, mut each: impl FnMut(&'static str, &'a Digest)) {
+    match &entry.event {
+        Event::ModelRequested(fact) => {
+            each("a tool list", &fact.tools);
+            each("a request's messages", &fact.messages);
+        }
+        Event::TranscriptAppended(fact) => {
+            fact.messages.iter().for_each(|message| each("a transcript message", &message.text));
+        }
+        Event::ToolCallSettled(fact) => {
+            fact.shown.iter().for_each(|shown| each("a shown result", shown));
+        }
+        _ => {}
+    }
+}
+
+fn text_of(
+    entry: &Entry,
+    (what, name): (&str, &Digest),
+    (blobs, hashes): (&Blobs, Option<Hashes<'_>>),
+    (scanner, tally): (&mut Scanner, &mut Tally),
+) {
+    let Some(text) = blobs.get(name) else {
+        return tally.unknown(|| format!("{what} is not beside the journal: {}", name.short()));
+    };
+    tally.checked();
+    let canary = !scanner.no_canary.contains(name) && text.contains(CANARY_PREFIX);
+    let hashed = |hashes: Hashes<'_>| hashes.in_text(text);
+    let leak = canary || (!scanner.no_hashed.contains(name) && hashes.is_some_and(hashed));
+    if leak {
+        let message = format!("{what} holds {}", named(canary));
+        tally.broken(entry.call.as_deref(), &[entry.seq], message);
+        return;
+    }
+    scanner.remember(name, hashes.is_some());
+}
+
+fn named(canary: bool) -> &'static str {
+    if canary { "a planted canary" } else { "a secret that the session lists" }
+}
+
+/// All facts at once, and one by one only where something was found.
+fn facts(index: &Index<'_>, hashes: Option<Hashes<'_>>, scanner: &mut Scanner, tally: &mut Tally) {
+    let mut buffer = std::mem::take(&mut scanner.buffer);
+    buffer.clear();
+    for entry in &index.entries {
+        write(entry, &mut buffer);
+    }
+    tally.checked();
+    let canary = holds_canary(&buffer);
+    for entry in index.entries.iter().filter(|_| canary || hashes.is_some()) {
+        buffer.clear();
+        write(entry, &mut buffer);
+        let canary = canary && holds_canary(&buffer);
+        let opening = matches!(entry.event, Event::SessionOpened(_));
+        let hashed = |hashes: Hashes<'_>| {
+            let value = serde_json::to_value(&entry.event);
+            !opening && value.is_ok_and(|value| hashes.in_value(&value))
+        };
+        if canary || hashes.is_some_and(hashed) {
+            let message = format!("the facts of {} hold {}", entry.event.name(), named(canary));
+            tally.broken(entry.call.as_deref(), &[entry.seq], message);
+        }
+    }
+    scanner.buffer = buffer;
+}
+
+/// Facts are plain data: writing them to memory cannot fail.
+fn write(entry: &Entry, buffer: &mut Vec<u8>) {
+    if serde_json::to_writer(&mut *buffer, &entry.event).is_ok() {
+        buffer.push(b'\n');
+    }
+}
+
+fn holds_canary(buffer: &[u8]) -> bool {
+    std::str::from_utf8(buffer).is_ok_and(|text| text.contains(CANARY_PREFIX))
+}
+
+impl Scanner {
+    /// Forgets what was clean under other rules.
+    fn obey(&mut self, hashes: Option<Hashes<'_>>) {
+        let Some(hashes) = hashes else { return };
+        let rules = Some(hashes.digest());
+        if self.rules != rules {
+            self.rules = rules;
+            self.no_hashed.clear();
+        }
+    }
+
+    fn remember(&mut self, name: &Digest, hashed: bool) {
+        if self.no_canary.len() >= REMEMBERED || self.no_hashed.len() >= REMEMBERED {
+            self.no_canary.clear();
+            self.no_hashed.clear();
+        }
+        self.no_canary.insert(*name);
+        if hashed {
+            self.no_hashed.insert(*name);
+        }
+    }
+}
+
+/// The secrets that a session lists by keyed hash.
+#[derive(Clone, Copy)]
+struct Hashes<'a> {
+    key: &'a str,
+    list: &'a [SecretHash],
+}
+
+impl<'a> Hashes<'a> {
+    fn of(opened: &'a SessionOpened) -> Option<Self> {
+        let key = opened.secret_key.as_deref().unwrap_or_default();
+        let list = opened.secret_hashes.as_slice();
+        (!list.is_empty()).then_some(Self { key, list })
+    }
+
+    fn digest(self) -> Digest {
+        let start = Hasher::new("secret rules").field(self.key.as_bytes());
+        let add = |hasher: Hasher, secret: &SecretHash| {
+            hasher.field(&secret.chars.to_le_bytes()).field(secret.hash.as_bytes())
+        };
+        self.list.iter().fold(start, add).finish()
+    }
+
+    /// In the text as it is, and in the strings of the JSON it may be.
+    fn in_text(self, text: &str) -> bool {
+        self.in_string(text)
+            || (text.contains('\\')
+                && serde_json::from_str::<Value>(text).is_ok_and(|value| self.in_value(&value)))
+    }
+
+    fn in_value(self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.in_string(text),
+            Value::Array(items) => items.iter().any(|item| self.in_value(item)),
+            Value::Object(map) => {
+                map.iter().any(|(key, value)| self.in_string(key) || self.in_value(value))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    /// Whether any stretch of a listed length has a listed hash.
+    fn in_string(self, text: &str) -> bool {
+        let mut done = Vec::new();
+        self.list.iter().any(|secret| {
+            if secret.chars == 0 || done.contains(&secret.chars) {
+                return false;
+            }
+            done.push(secret.chars);
+            let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            let ends = ends.by_ref().skip(secret.chars);
+            text.char_indices().zip(ends).any(|((start, _), end)| {
+                let stretch = text.get(start..end).unwrap_or_default();
+                let hash = keyed_hash(self.key, stretch);
+                self.list.iter().any(|listed| listed.chars == secret.chars && listed.hash == hash)
+            })
+        })
+    }
+}
