@@ -4,7 +4,6 @@ use super::index::{Call, Index, Seen};
 use super::law::{Scene, Tally};
 use crate::base::digest::Digest;
 use crate::journal::event::call::*;
-use crate::journal::event::catalog::*;
 use crate::journal::event::turn::*;
 use crate::journal::outcome::Outcome;
 
@@ -42,7 +41,7 @@ fn registered_start<'a>(
         let message = format!("`{tool}` version {} was never registered", version.short());
         return tally.broken(Some(call.id), &witnesses(index, tool, start), message);
     }
-    let blocked = index.each::<ToolBlocked>().take_while(|block| block.at < start.at);
+    let blocked = index.blocked.iter().take_while(|block| block.at < start.at);
     if let Some(block) = blocked.filter(|block| block.fact.tool_id.as_str() == tool).last() {
         let message = format!("`{tool}` was blocked and started");
         tally.broken(Some(call.id), &[block.seq(), start.seq()], message);
@@ -169,7 +168,8 @@ fn declared<'a>(
 ) {
     let (Some(tool), version) = (index.tool(call, start), version_of(call, start)) else { return };
     let verified = index
-        .each::<ToolVerified>()
+        .verified
+        .iter()
         .take_while(|seen| seen.at < start.at)
         .filter(|seen| seen.fact.tool_id.as_str() == tool)
         .filter(|seen| version.is_none_or(|version| seen.fact.tool_version == version))

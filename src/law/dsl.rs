@@ -6,7 +6,7 @@
 //!
 //! | clause | event |
 //! |---|---|
-//! | `open [c] [h] [r] [max=N] [-x]` | SessionOpened: canary, hashed secret, receipts, limit, excluded |
+//! | `open [c] [h] [r] [max=N] [-x]` | SessionOpened: canary, listed secret, receipts, limit, .. |
 //! | `cat a,b [bare]`, `norm a`, `enable a`, `block a` | ToolVerified (bare: no effects), ... |
 //! | `user` | UserPromptSubmitted, TurnStarted of the next turn |
 //! | `view a,b [-x] [decision=D] [projection=P]` | ViewCompiled |
@@ -20,7 +20,8 @@
 //! | `grant 1`, `box 1` | GrantUsed, ToolSandboxPrepared |
 //! | `run 1 [class=C] [tool=T] [version=W] [args=W] [digest=W] [bare]` | ToolCallStarted |
 //! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W]` | AttemptFailed, ToolCallFinished |
-//! | `chk 1 [undeclared=R]`, `art 1 [of=2] [event=N] [eventless]` | ToolResultValidated, ArtifactPersisted |
+//! | `chk 1 [undeclared=R]` | ToolResultValidated |
+//! | `art 1 [of=2] [event=N] [eventless]` | ArtifactPersisted |
 //! | `rcpt 1 [result=W] [args=W] [forged]` | ReceiptIssued under [`key`] |
 //! | `set 1 OUTCOME [chars=N] [cut] [text=W]` | ToolCallSettled |
 //! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |

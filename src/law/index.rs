@@ -20,6 +20,10 @@ pub(crate) trait Fact: Sized {
 
 macro_rules! facts {
     ($($name:ident),+ $(,)?) => {
+        /// The names of the events that laws read.
+        #[cfg(test)]
+        pub(crate) const READ: &[&str] = &[$(stringify!($name)),+];
+
         $(impl Fact for $name {
             fn of(event: &Event) -> Option<&Self> {
                 if let Event::$name(fact) = event { Some(fact) } else { None }
@@ -140,6 +144,10 @@ pub(crate) struct Index<'a> {
     pub(crate) views: Vec<Seen<'a, ViewCompiled>>,
     /// Every registration: place, tool, version.
     pub(crate) registered: Vec<(usize, &'a ToolId, &'a Digest)>,
+    /// Every verification.
+    pub(crate) verified: Vec<Seen<'a, ToolVerified>>,
+    /// Every block.
+    pub(crate) blocked: Vec<Seen<'a, ToolBlocked>>,
     names: BTreeMap<&'a str, usize>,
     approvals: BTreeMap<&'a str, usize>,
     ends: Vec<(usize, Option<&'a str>)>,
@@ -157,7 +165,11 @@ impl<'a> Index<'a> {
             }
             Event::ViewCompiled(fact) => self.views.push(Seen { at, entry, fact }),
             Event::ToolNormalized(fact) => self.register(at, &fact.tool_id, &fact.tool_version),
-            Event::ToolVerified(fact) => self.register(at, &fact.tool_id, &fact.tool_version),
+            Event::ToolVerified(fact) => {
+                self.verified.push(Seen { at, entry, fact });
+                self.register(at, &fact.tool_id, &fact.tool_version);
+            }
+            Event::ToolBlocked(fact) => self.blocked.push(Seen { at, entry, fact }),
             Event::ToolEnabled(fact) => self.register(at, &fact.tool_id, &fact.tool_version),
             Event::TurnFinished(_) => self.ends.push((at, entry.turn.as_deref())),
             Event::TranscriptAppended(fact) => self.append(at, entry, fact),

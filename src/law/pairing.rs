@@ -1,5 +1,7 @@
 //! Requests, ends and transcript messages belong together one to one, in the model's order.
 
+use std::collections::BTreeSet;
+
 use super::index::{Call, Index, Message};
 use super::law::{Scene, Tally};
 use crate::journal::event::call::*;
@@ -44,7 +46,9 @@ fn settled_once(index: &Index<'_>, call: &Call<'_>, tally: &mut Tally) {
     tally.checked();
     let mut events: Vec<u64> = requests.into_iter().take(2).chain(settles).take(3).collect();
     if events.is_empty() {
-        events.extend(call.begins().map(|(_, entry)| entry.seq));
+        let message = call.messages.first().and_then(|place| index.transcript.get(*place));
+        let own = call.begins().map(|(_, entry)| entry.seq);
+        events.extend(own.or(message.map(|message| message.entry.seq)));
     }
     tally.broken(Some(call.id), &events, message.into());
 }
@@ -96,14 +100,14 @@ pub(super) fn model_order(scene: &mut Scene<'_>, tally: &mut Tally) {
     if index.transcript.is_empty() {
         return;
     }
-    let mut covered = Vec::new();
+    let mut covered = BTreeSet::new();
     for batch in index.each::<BatchOpened>() {
         ordered(index, (&batch.fact.slots, batch.seq()), tally);
-        covered.extend(batch.fact.slots.first().map(String::as_str));
+        covered.extend(batch.fact.slots.iter().map(String::as_str));
     }
     for made in &index.transcript {
         let first = made.message.calls.first();
-        if first.is_some_and(|first| !covered.contains(&first.as_str())) {
+        if first.is_some_and(|first| !covered.contains(first.as_str())) {
             ordered(index, (&made.message.calls, made.entry.seq), tally);
         }
     }
@@ -119,13 +123,14 @@ fn ordered(index: &Index<'_>, (slots, opened): (&[String], u64), tally: &mut Tal
     let Some((first, _)) = places.first().copied() else { return };
     let maker = first.checked_sub(1).and_then(|place| index.transcript.get(place));
     let makes = |message: &Message<'_>| message.message.calls.iter().any(|id| slots.contains(id));
-    let made = index.transcript.iter().any(makes);
+    let follows = maker.is_some_and(makes);
+    let made = follows || index.transcript.iter().any(makes);
     if made || places.len() > 1 {
         tally.checked();
     }
     let seq = |place: usize| index.transcript.get(place).map_or(opened, |m| m.entry.seq);
     let name = |slot: usize| slots.get(slot).map(String::as_str);
-    if made && !maker.is_some_and(makes) {
+    if made && !follows {
         let message = "results do not follow the message that made the calls".into();
         tally.broken(
             places.first().and_then(|(_, slot)| name(*slot)),
