@@ -150,6 +150,10 @@ fn policy_before_start() {
             ("req 1 a; val 1; pol 1 allow; run 1", "holds 1"),
             ("req 1 a; val 1; pol 1 deny; set 1 denied", "not exercised"),
             ("req 1 a; val 1; run 1; pol 1 allow", "before policy was checked"),
+            (
+                "req 1 a; val 1 failed; set 1 rejected; run 1",
+                "unknown: its breach follows from `denied",
+            ),
             ("req 1 a; val 1; run 1", "before policy was checked"),
             ("req 1 a; pol 1 allow; val 1; run 1", "holds 1"),
             ("req 1 a; pol 1 allow; run 1", "unknown: its breach follows from `validated-before"),
@@ -197,6 +201,10 @@ fn approval_binds() {
             ("pol 1 ask; ask 1; no 1; set 1 denied", "not exercised"),
             ("pol 1 ask; ask 1; run 1", "c1 a call that had to be asked started without"),
             ("pol 1 ask; run 1; ask 1; yes 1", "started without a yes"),
+            (
+                "pol 1 ask; ask 1; no 1; run 1",
+                "unknown: its breach follows from `denied-never-runs`",
+            ),
             ("pol 1 ask; ask 1; yes 1 digest=z; run 1", "another call than the one shown"),
             ("pol 1 ask; ask 1; yes 1; run 1 digest=z", "not what was shown"),
             ("pol 1 ask; ask 1; yes 1; run 1 bare", "holds 2"),
