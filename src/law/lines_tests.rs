@@ -96,6 +96,8 @@ fn one_result_per_call() {
             ("app 1 loose", "nobody requested"),
         ],
     );
+    let two = "req 1 a; set 1 denied; app 1; end; user; req 2 a";
+    check_law(&format!("{TURN}{two}"), "one-result-per-call", "unknown: the journal ends while c2");
 }
 
 #[test]
@@ -165,6 +167,8 @@ fn policy_before_start() {
             ("req 1 a; val 1; pol 1 allow; run 1; fail 1; run 1 args=z", "other arguments"),
         ],
     );
+    let line = format!("{CALL}pol 1 allow; rename 1 b; val 1; run 1");
+    check_law(&line, "policy-before-start", "c1 a rewritten call started without being judged");
 }
 
 #[test]
@@ -226,6 +230,10 @@ fn approval_binds() {
             ),
         ],
     );
+    // The last moment before the end still counts.
+    let until = |end: u32| format!("{CALL}pol 1 ask; ask 1 until={end}; yes 1; run 1");
+    check_law(&until(1110), "approval-binds", "holds 2");
+    check_law(&until(1109), "approval-binds", "had expired");
 }
 
 #[test]
@@ -284,6 +292,11 @@ fn receipt_only_on_success() {
             ("run 1; fin 1 ok; rcpt 1; set 1 succeeded", "holds 2"),
         ],
     );
+    let rows = [
+        ("user; req 1 a; run 1; fin 1 ok; set 1 succeeded", "not exercised"),
+        ("user; req 1 a; run 1; fin 1 ok bare; rcpt 1; set 1 succeeded", "holds 2"),
+    ];
+    check("receipt-only-on-success", "", &rows);
 }
 
 #[test]
@@ -314,6 +327,9 @@ fn no_secrets() {
     for (line, expect) in &rows {
         check_law(line, "no-secrets", expect);
     }
+    // A text that is JSON is read as JSON too: an escape does not hide a secret.
+    let escaped = format!(r#"open h; say {{"k":"hunter2\u002dhunter2"}}; {rest}"#);
+    check_law(&escaped, "no-secrets", "a transcript message holds a secret");
 }
 
 #[test]
@@ -346,6 +362,12 @@ fn large_output_stored() {
         ],
     );
     check("large-output-stored", CALL, &[("fin 1 ok chars=90; set 1 succeeded", "not exercised")]);
+    let rows = [
+        ("fin 1 ok chars=90; art 1; set 1 succeeded", "as if it were whole"),
+        ("fin 1 ok bare; set 1 succeeded", "not exercised"),
+        ("fin 1 ok; set 1 succeeded bare", "not exercised"),
+    ];
+    check("large-output-stored", "open max=40; cat a; user; req 1 a; run 1; ", &rows);
 }
 
 #[test]
@@ -424,4 +446,10 @@ fn effects_declared() {
             ("req 1 a; run 1; fin 1 ok; chk 1; set 1 succeeded", "holds 1"),
         ],
     );
+    let rows = [
+        ("cat a bare; req 1 a; run 1 version=z", "not exercised"),
+        ("cat a bare; req 1 a; run 1 bare", "although it declares no effects"),
+        ("cat a bare; view b; req 1 b; run 1", "not exercised"),
+    ];
+    check("effects-declared", "open; user; ", &rows);
 }
