@@ -17,11 +17,11 @@
 //! `Trial`s; a `Metric` counts, a `Gate` limits it, and a `Baseline` is the blessed result.
 
 pub mod base;
-pub mod tool;
-pub mod journal;
-pub mod runtime;
-pub mod law;
-pub mod sim;
-pub mod eval;
-pub mod report;
 pub mod cli;
+pub mod eval;
+pub mod journal;
+pub mod law;
+pub mod report;
+pub mod runtime;
+pub mod sim;
+pub mod tool;

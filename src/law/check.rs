@@ -14,7 +14,7 @@ use crate::journal::{Blobs, Entry};
 #[derive(Debug, Default)]
 pub struct Judge {
     key: Option<Secret>,
-    scanner: Scanner,
+    pub(super) scanner: Scanner,
 }
 
 impl Judge {
@@ -25,7 +25,7 @@ impl Judge {
 
     /// One finding per law, in the order of the table, merged over all sessions in the slice.
     /// Entries of several sessions may be interleaved; each session is judged and dropped at its
-    /// last entry.
+    /// last entry. In merging, a breach outweighs a gap and a gap outweighs what was checked.
     pub fn journal(&mut self, entries: &[Entry], blobs: &Blobs) -> Vec<Finding> {
         let mut totals: Vec<Tally> =
             all().iter().map(|law| Tally::new(law.name, "".into())).collect();

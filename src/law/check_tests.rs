@@ -41,6 +41,50 @@ fn seed_b_lines_break_nothing_and_say_little() {
     "#);
 }
 
+/// A complete turn by a runtime that records nothing optional.
+#[test]
+fn a_foreign_journal_without_optional_facts_breaks_nothing() {
+    let digest = crate::base::digest::Digest::of("x", b"x");
+    let rest = format!(r#""eventId":11,"bytes":1,"contentHash":"{digest}""#);
+    let text = format!(
+        r#"{{"type":"SessionOpened","principal":"p"}}
+{{"type":"ToolNormalized","toolId":"a","toolVersion":"{digest}"}}
+{{"type":"ToolCallRequested","call":"1","toolId":"a"}}
+{{"type":"ToolCallRequested","call":"2","toolId":"a"}}
+{{"type":"ToolArgsValidated","call":"1","status":"passed","toolVersion":"{digest}"}}
+{{"type":"ToolPolicyChecked","call":"1","decision":"ask","reason":"r"}}
+{{"type":"ApprovalRequested","call":"1","approvalId":"x","summary":"s","callDigest":"{digest}"}}
+{{"type":"ApprovalGranted","approvalId":"x","callDigest":"{digest}","decider":"d","channel":"c"}}
+{{"type":"ToolCallStarted","call":"1"}}
+{{"type":"ToolCallSettled","call":"2","outcome":{{"kind":"denied","by":"policy","reason":"r"}}}}
+{{"type":"ToolCallFinished","call":"1","status":"success"}}
+{{"type":"ArtifactPersisted","toolCallId":"1","artifactId":"f","kind":"log",{rest}}}
+{{"type":"ToolCallSettled","call":"1","outcome":{{"kind":"succeeded"}}}}
+{{"type":"TurnFinished","reason":"final_text"}}
+"#
+    );
+    let (entries, problems) = format::read("foreign", &text);
+    assert_eq!(problems, []);
+    let findings = table(&judge(&entries, &Blobs::default()));
+    insta::assert_snapshot!(findings, @r#"
+    registered-version: holds 1
+    one-result-per-call: holds 2
+    model-order: not exercised
+    validated-before-policy: holds 1
+    policy-before-start: holds 1
+    authority-explicit: not exercised
+    approval-binds: holds 2
+    denied-never-runs: holds 1
+    receipt-only-on-success: not exercised
+    no-secrets: not exercised
+    large-output-stored: not exercised
+    artifact-provenance: holds 1
+    view-explained: not exercised
+    withheld-not-run: not exercised
+    effects-declared: not exercised
+    "#);
+}
+
 #[test]
 fn interleaved_sessions_are_judged_apart() {
     let line = "open; @s2 open -a; user; @s2 user; view a; @s2 view b; model; @s2 model; \
@@ -136,6 +180,23 @@ fn what_is_remembered_of_a_text_belongs_to_its_rules() {
     assert!(law(&first).starts_with("holds"));
 }
 
+/// The cost of judging many journals is the cost of their entries: texts are read once.
+#[test]
+fn a_clean_text_is_read_once() {
+    for rules in ["c", "h", "c h"] {
+        let line = format!(
+            "open {rules}; user; view a; model; req 1 a; val 1; pol 1 allow; run 1; fin 1 ok; \
+             set 1 succeeded; app 1; end"
+        );
+        let (entries, blobs) = dsl::journal(&line).unwrap();
+        let mut judge = Judge::new(None);
+        for _ in 0..50 {
+            judge.journal(&entries, &blobs);
+        }
+        assert_eq!(judge.scanner.reads(), blobs.iter().count(), "open {rules}");
+    }
+}
+
 #[test]
 fn the_line_language_says_what_it_cannot_read() {
     for bad in ["nonsense 1", "open; run", "set 1 happy", "req 1", "at noon"] {
@@ -144,7 +205,8 @@ fn the_line_language_says_what_it_cannot_read() {
 }
 
 /// Every clause of the language, so that every event that a law reads can be written.
-const EVERYTHING: &str = "open c h r max=40 -x; cat a,b; norm a; enable a; block z; user; view a,b -x; model; \
+const EVERYTHING: &str = "open c h r max=40 -x; cat a,b; norm a; enable a; block z; user; \
+     view a,b -x; model; \
      req 1 a, 2 b, 3 a, 4 b; rename 2 a; val 1; pol 1 ask class=external; ask 1 strong; \
      yes 1 strong; grant 1; box 1; run 1 class=external; fail 1; run 1; fin 1 ok chars=90; chk 1; \
      art 1; rcpt 1; set 1 succeeded cut; val 2; pol 2 ask; ask 2; no 2; set 2 denied; val 3; \
@@ -166,7 +228,7 @@ fn whole() -> (Vec<Entry>, Blobs) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
     /// Any events in any order, dropped and doubled, over up to three sessions.
     #[test]

@@ -1,6 +1,6 @@
 //! What was promised before anything ran: registration, explained views, declared effects.
 
-use super::index::{Call, Index, Seen};
+use super::index::{Call, Index, Seen, until};
 use super::law::{Scene, Tally};
 use crate::base::digest::Digest;
 use crate::journal::event::call::*;
@@ -41,8 +41,8 @@ fn registered_start<'a>(
         let message = format!("`{tool}` version {} was never registered", version.short());
         return tally.broken(Some(call.id), &witnesses(index, tool, start), message);
     }
-    let blocked = index.blocked.iter().take_while(|block| block.at < start.at);
-    if let Some(block) = blocked.filter(|block| block.fact.tool_id.as_str() == tool).last() {
+    let mut blocked = until(&index.blocked, start.at).iter().rev();
+    if let Some(block) = blocked.find(|block| block.fact.tool_id.as_str() == tool) {
         let message = format!("`{tool}` was blocked and started");
         tally.broken(Some(call.id), &[block.seq(), start.seq()], message);
     }
@@ -74,7 +74,7 @@ fn registered(
             .iter()
             .take_while(|(place, ..)| *place < at)
             .any(|(_, registered, known)| **known == version && registered.as_str() == tool)
-        || index.views.iter().take_while(|view| view.at < at).any(shows)
+        || until(&index.views, at).iter().any(shows)
 }
 
 /// The last registration of the same tool under another version, and the start.
@@ -167,13 +167,10 @@ fn declared<'a>(
     tally: &mut Tally,
 ) {
     let (Some(tool), version) = (index.tool(call, start), version_of(call, start)) else { return };
-    let verified = index
-        .verified
-        .iter()
-        .take_while(|seen| seen.at < start.at)
-        .filter(|seen| seen.fact.tool_id.as_str() == tool)
-        .filter(|seen| version.is_none_or(|version| seen.fact.tool_version == version))
-        .last();
+    let verified = until(&index.verified, start.at).iter().rev().find(|seen| {
+        seen.fact.tool_id.as_str() == tool
+            && version.is_none_or(|version| seen.fact.tool_version == version)
+    });
     let Some(verified) = verified else { return };
     tally.checked();
     if !verified.fact.effects_declared {

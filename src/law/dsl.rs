@@ -19,11 +19,11 @@
 //! | `no 1`, `edit 1`, `late 1`, `gone 1` | the other four answers |
 //! | `grant 1`, `box 1` | GrantUsed, ToolSandboxPrepared |
 //! | `run 1 [class=C] [tool=T] [version=W] [args=W] [digest=W] [bare]` | ToolCallStarted |
-//! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W]` | AttemptFailed, ToolCallFinished |
+//! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W] [bare]` | AttemptFailed, ToolCallFinished |
 //! | `chk 1 [undeclared=R]` | ToolResultValidated |
 //! | `art 1 [of=2] [event=N] [eventless]` | ArtifactPersisted |
 //! | `rcpt 1 [result=W] [args=W] [forged]` | ReceiptIssued under [`key`] |
-//! | `set 1 OUTCOME [chars=N] [cut] [text=W]` | ToolCallSettled |
+//! | `set 1 OUTCOME [chars=N] [cut] [text=W] [bare]` | ToolCallSettled |
 //! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |
 //! | `trace W`, `at N`, `end` | TraceUpdated, the clock, TurnFinished |
 

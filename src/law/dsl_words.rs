@@ -289,12 +289,12 @@ fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
     let event: Event = match verb {
         "fail" => AttemptFailed { attempt: 1, fault: fault() }.into(),
         "fin" => {
-            let ok = clause.word(2)? == "ok";
+            let (ok, full) = (clause.word(2)? == "ok", !clause.flag("bare"));
             ToolCallFinished {
                 status: if ok { "success" } else { "failed" }.into(),
                 artifact_id: None,
-                result_digest: Some(chosen(clause, "result", ("result", call))),
-                result_chars: Some(clause.number("chars").unwrap_or(20)),
+                result_digest: full.then(|| chosen(clause, "result", ("result", call))),
+                result_chars: full.then(|| clause.number("chars").unwrap_or(20)),
                 effects: None,
                 fault: (!ok).then(fault),
             }
@@ -353,10 +353,11 @@ fn settle(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
     let (text, counted) = script.text(format!("what {call} shows {word} here"));
     script.state(clause.session).texts.insert(call.into(), (text, counted));
     let chars = clause.number("chars").unwrap_or(counted as u64);
+    let full = !clause.flag("bare");
     let event = ToolCallSettled {
         outcome,
-        shown: Some(text),
-        shown_chars: Some(chars),
+        shown: full.then_some(text),
+        shown_chars: full.then_some(chars),
         cut: clause.flag("cut"),
     };
     script.add(clause.session, Some(call), event);

@@ -75,6 +75,11 @@ impl<'a, F: Fact> Seen<'a, F> {
     }
 }
 
+/// The part of a list that stands before a place.
+pub(crate) fn until<'s, 'a, F>(seen: &'s [Seen<'a, F>], at: usize) -> &'s [Seen<'a, F>] {
+    seen.get(..seen.partition_point(|seen| seen.at < at)).unwrap_or_default()
+}
+
 /// One call: its entries in order.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
@@ -250,8 +255,7 @@ impl<'a> Index<'a> {
 
     /// The view in force at a place.
     pub(crate) fn view(&self, at: usize) -> Option<Seen<'a, ViewCompiled>> {
-        let end = self.views.partition_point(|view| view.at < at);
-        end.checked_sub(1).and_then(|last| self.views.get(last)).copied()
+        until(&self.views, at).last().copied()
     }
 
     /// The view a call was proposed under.

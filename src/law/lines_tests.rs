@@ -96,6 +96,8 @@ fn one_result_per_call() {
             ("app 1 loose", "nobody requested"),
         ],
     );
+    let two = "req 1 a; set 1 denied; app 1; end; user; req 2 a";
+    check_law(&format!("{TURN}{two}"), "one-result-per-call", "unknown: the journal ends while c2");
 }
 
 #[test]
@@ -150,6 +152,10 @@ fn policy_before_start() {
             ("req 1 a; val 1; pol 1 allow; run 1", "holds 1"),
             ("req 1 a; val 1; pol 1 deny; set 1 denied", "not exercised"),
             ("req 1 a; val 1; run 1; pol 1 allow", "before policy was checked"),
+            (
+                "req 1 a; val 1 failed; set 1 rejected; run 1",
+                "unknown: its breach follows from `denied",
+            ),
             ("req 1 a; val 1; run 1", "before policy was checked"),
             ("req 1 a; pol 1 allow; val 1; run 1", "holds 1"),
             ("req 1 a; pol 1 allow; run 1", "unknown: its breach follows from `validated-before"),
@@ -161,6 +167,8 @@ fn policy_before_start() {
             ("req 1 a; val 1; pol 1 allow; run 1; fail 1; run 1 args=z", "other arguments"),
         ],
     );
+    let line = format!("{CALL}pol 1 allow; rename 1 b; val 1; run 1");
+    check_law(&line, "policy-before-start", "c1 a rewritten call started without being judged");
 }
 
 #[test]
@@ -197,6 +205,10 @@ fn approval_binds() {
             ("pol 1 ask; ask 1; no 1; set 1 denied", "not exercised"),
             ("pol 1 ask; ask 1; run 1", "c1 a call that had to be asked started without"),
             ("pol 1 ask; run 1; ask 1; yes 1", "started without a yes"),
+            (
+                "pol 1 ask; ask 1; no 1; run 1",
+                "unknown: its breach follows from `denied-never-runs`",
+            ),
             ("pol 1 ask; ask 1; yes 1 digest=z; run 1", "another call than the one shown"),
             ("pol 1 ask; ask 1; yes 1; run 1 digest=z", "not what was shown"),
             ("pol 1 ask; ask 1; yes 1; run 1 bare", "holds 2"),
@@ -218,6 +230,10 @@ fn approval_binds() {
             ),
         ],
     );
+    // The last moment before the end still counts.
+    let until = |end: u32| format!("{CALL}pol 1 ask; ask 1 until={end}; yes 1; run 1");
+    check_law(&until(1110), "approval-binds", "holds 2");
+    check_law(&until(1109), "approval-binds", "had expired");
 }
 
 #[test]
@@ -276,6 +292,11 @@ fn receipt_only_on_success() {
             ("run 1; fin 1 ok; rcpt 1; set 1 succeeded", "holds 2"),
         ],
     );
+    let rows = [
+        ("user; req 1 a; run 1; fin 1 ok; set 1 succeeded", "not exercised"),
+        ("user; req 1 a; run 1; fin 1 ok bare; rcpt 1; set 1 succeeded", "holds 2"),
+    ];
+    check("receipt-only-on-success", "", &rows);
 }
 
 #[test]
@@ -306,6 +327,9 @@ fn no_secrets() {
     for (line, expect) in &rows {
         check_law(line, "no-secrets", expect);
     }
+    // A text that is JSON is read as JSON too: an escape does not hide a secret.
+    let escaped = format!(r#"open h; say {{"k":"hunter2\u002dhunter2"}}; {rest}"#);
+    check_law(&escaped, "no-secrets", "a transcript message holds a secret");
 }
 
 #[test]
@@ -338,6 +362,12 @@ fn large_output_stored() {
         ],
     );
     check("large-output-stored", CALL, &[("fin 1 ok chars=90; set 1 succeeded", "not exercised")]);
+    let rows = [
+        ("fin 1 ok chars=90; art 1; set 1 succeeded", "as if it were whole"),
+        ("fin 1 ok bare; set 1 succeeded", "not exercised"),
+        ("fin 1 ok; set 1 succeeded bare", "not exercised"),
+    ];
+    check("large-output-stored", "open max=40; cat a; user; req 1 a; run 1; ", &rows);
 }
 
 #[test]
@@ -416,4 +446,10 @@ fn effects_declared() {
             ("req 1 a; run 1; fin 1 ok; chk 1; set 1 succeeded", "holds 1"),
         ],
     );
+    let rows = [
+        ("cat a bare; req 1 a; run 1 version=z", "not exercised"),
+        ("cat a bare; req 1 a; run 1 bare", "although it declares no effects"),
+        ("cat a bare; view b; req 1 b; run 1", "not exercised"),
+    ];
+    check("effects-declared", "open; user; ", &rows);
 }

@@ -40,7 +40,7 @@ const LAWS: &[Law] = &[
             "drop-start",
             "duplicate-request",
         ],
-        implies: &["model-order", "receipt-only-on-success"],
+        implies: &["model-order"],
         judge: pairing::one_result_per_call,
     },
     Law {

@@ -21,6 +21,7 @@ pub(crate) struct Scanner {
     no_hashed: HashSet<Digest>,
     rules: Option<Digest>,
     buffer: Vec<u8>,
+    reads: usize,
 }
 
 /// B7, "credentials must never be exposed to model context": no canary and no text whose keyed
@@ -39,16 +40,20 @@ pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
     scene.scanner.obey(hashes);
     facts(index, hashes, scene.scanner, tally);
     for entry in &index.entries {
-        texts(entry, |what, name| {
+        texts(entry, scene.blobs, |what, name| {
             text_of(entry, (what, name), (scene.blobs, hashes), (scene.scanner, tally));
         });
     }
 }
 
-/// Every text an entry names, with a word for it.
-fn texts<'a>(entry: &'a Entry, mut each: impl FnMut(&'static str, &'a Digest)) {
+/// Every text an entry names, with a word for it. A payload is tools and messages in one
+/// provider's spelling: it need not be stored, and is read where it is.
+fn texts<'a>(entry: &'a Entry, blobs: &Blobs, mut each: impl FnMut(&'static str, &'a Digest)) {
     match &entry.event {
         Event::ModelRequested(fact) => {
+            if blobs.get(&fact.payload).is_some() {
+                each("a payload", &fact.payload);
+            }
             each("a tool list", &fact.tools);
             each("a request's messages", &fact.messages);
         }
@@ -72,9 +77,10 @@ fn text_of(
         return tally.unknown(|| format!("{what} is not beside the journal: {}", name.short()));
     };
     tally.checked();
-    let canary = !scanner.no_canary.contains(name) && text.contains(CANARY_PREFIX);
-    let hashed = |hashes: Hashes<'_>| hashes.in_text(text);
-    let leak = canary || (!scanner.no_hashed.contains(name) && hashes.is_some_and(hashed));
+    let (fresh, unlisted) = (scanner.is_fresh(name), scanner.is_unlisted(name, hashes));
+    scanner.reads += usize::from(fresh || unlisted);
+    let canary = fresh && text.contains(CANARY_PREFIX);
+    let leak = canary || (unlisted && hashes.is_some_and(|hashes| hashes.in_text(text)));
     if leak {
         let message = format!("{what} holds {}", named(canary));
         tally.broken(entry.call.as_deref(), &[entry.seq], message);
@@ -133,6 +139,20 @@ impl Scanner {
             self.rules = rules;
             self.no_hashed.clear();
         }
+    }
+
+    /// How many texts were read so far.
+    #[cfg(test)]
+    pub(super) fn reads(&self) -> usize {
+        self.reads
+    }
+
+    fn is_fresh(&self, name: &Digest) -> bool {
+        !self.no_canary.contains(name)
+    }
+
+    fn is_unlisted(&self, name: &Digest, hashes: Option<Hashes<'_>>) -> bool {
+        hashes.is_some() && !self.no_hashed.contains(name)
     }
 
     fn remember(&mut self, name: &Digest, hashed: bool) {

@@ -65,6 +65,14 @@ pub fn witnesses() -> Vec<(Vec<Entry>, Blobs)> {
 /// Grades every mutant on these journals. A journal in which a law is broken before any
 /// alteration grades nothing.
 pub fn grade(journals: &[(Vec<Entry>, Blobs)], key: Option<Secret>) -> Vec<Graded> {
+    grade_these(all(), journals, key)
+}
+
+pub(super) fn grade_these(
+    mutants: &[Mutant],
+    journals: &[(Vec<Entry>, Blobs)],
+    key: Option<Secret>,
+) -> Vec<Graded> {
     let mut bench = Bench {
         judge: Judge::new(key.clone()),
         key,
@@ -72,7 +80,7 @@ pub fn grade(journals: &[(Vec<Entry>, Blobs)], key: Option<Secret>) -> Vec<Grade
         clean: vec![None; journals.len()],
         flagged: vec![None; journals.len()],
     };
-    all().iter().map(|mutant| bench.grade(mutant)).collect()
+    mutants.iter().map(|mutant| bench.grade(mutant)).collect()
 }
 
 struct Bench<'a> {

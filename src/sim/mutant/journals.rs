@@ -6,6 +6,7 @@ mod lifecycle;
 use super::{Altered, Mutant};
 use crate::base::digest::Digest;
 use crate::journal::event::call::*;
+use crate::journal::event::catalog::{ToolEnabled, ToolNormalized, ToolVerified};
 use crate::journal::event::turn::*;
 use crate::journal::{Blobs, Entry, Event};
 use crate::law::index::Fact;
@@ -75,7 +76,9 @@ impl<'a> Record<'a> {
     fn started_tool(&self, at: usize, start: &'a ToolCallStarted) -> Option<&'a ToolId> {
         let shown = |(_, view): At<'_, ViewCompiled>| !view.exposed.is_empty();
         let registers = self.in_session(at).any(shown)
-            || self.entries.iter().any(|entry| matches!(entry.event, Event::ToolVerified(_)));
+            || self.in_session::<ToolNormalized>(at).next().is_some()
+            || self.in_session::<ToolVerified>(at).next().is_some()
+            || self.in_session::<ToolEnabled>(at).next().is_some();
         start.tool_id.as_ref().filter(|_| registers)
     }
 

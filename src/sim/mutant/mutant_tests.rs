@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use super::grade::{broken, decoys};
+use super::grade::{broken, decoys, grade_these};
 use super::*;
 use crate::law::{self, Judge, Verdict, dsl};
 
@@ -84,6 +84,47 @@ fn every_mutant_is_caught_wherever_it_finds_a_place_in_a_witness() {
     }
 }
 
+/// Two turns with everything in them, as a whole session looks.
+const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model; \
+    req 1 a, 2 b, 3 c; val 1; pol 1 allow; val 2; pol 2 allow class=external rule=r; \
+    val 3 failed; set 3 rejected; box 1; run 1; run 2 class=external; fin 2 ok chars=90; chk 2; \
+    art 2; rcpt 2; set 2 succeeded chars=40 cut; fin 1 failed; chk 1; set 1 failed; app 1,2,3; \
+    view a,b -c,d; model; req 4 b, 5 a, 6 a; val 4; pol 4 strong_ask class=destructive; \
+    ask 4 strong; yes 4 strong; val 5; pol 5 ask; ask 5; no 5; set 5 denied; set 6 duplicate; \
+    run 4 class=destructive; fin 4 ok; chk 4; rcpt 4; set 4 succeeded; app 4,5,6; view a,b,c; \
+    model; say done; end; user; view a -b; model; req 7 a; val 7; pol 7 allow class=external; \
+    grant 7; run 7 class=external; fail 7; run 7 class=external; fin 7 ok; rcpt 7; \
+    set 7 succeeded; app 7; view a; model; end";
+
+#[test]
+fn every_mutant_finds_a_place_in_a_whole_session_and_is_caught_there() {
+    let (entries, blobs) = dsl::journal(SESSION).unwrap();
+    let findings = judged(&entries, &blobs);
+    assert_eq!(broken(&findings), [""; 0], "{findings:#?}");
+    for mutant in all() {
+        let altered = mutant.apply(&entries, &blobs);
+        let (entries, blobs) = altered.unwrap_or_else(|| panic!("{}: no place", mutant.name));
+        let findings = judged(&entries, &blobs);
+        assert_eq!(broken(&findings), mutant.laws, "{}: {findings:#?}", mutant.name);
+    }
+}
+
+/// Beside another session, the mistake is found in its own.
+#[test]
+fn mutants_are_caught_in_a_journal_of_two_sessions() {
+    let (mut entries, mut blobs) = dsl::journal(SESSION).unwrap();
+    let (other, texts) =
+        dsl::journal("@s2 open; @s2 user; @s2 view q; @s2 model; @s2 end").unwrap();
+    texts.iter().for_each(|(name, text)| blobs.put_known(*name, text.clone()));
+    for (place, entry) in other.into_iter().enumerate() {
+        entries.insert(place * 3, entry);
+    }
+    for mutant in all() {
+        let (entries, blobs) = mutant.apply(&entries, &blobs).unwrap();
+        assert_eq!(broken(&judged(&entries, &blobs)), mutant.laws, "{}", mutant.name);
+    }
+}
+
 #[test]
 fn grading_the_witnesses_catches_every_mutant_and_flags_no_decoy() {
     for graded in grade(&witnesses(), Some(witness_key())) {
@@ -111,4 +152,21 @@ fn without_places_clean_journals_or_a_key_nothing_is_graded() {
         entries.push(again);
     }
     assert!(grade(&dirty, None).iter().all(|graded| graded.outcome == Outcome::NotExercised));
+}
+
+#[test]
+fn a_mistake_that_no_law_or_another_law_notices_is_told_apart() {
+    fn harmless(record: &Record<'_>) -> Option<Altered> {
+        Some((record.entries.to_vec(), record.blobs.clone()))
+    }
+    let settled_twice = find("duplicate-settle").unwrap();
+    let row = |name, laws, alter| Mutant { name, laws, needs_key: false, alter };
+    let mutants = [
+        row("harmless", &["no-secrets"], harmless),
+        row("elsewhere", &["no-secrets"], settled_twice.alter),
+    ];
+    let graded = grade_these(&mutants, &witnesses(), Some(witness_key()));
+    let outcomes: Vec<&str> = graded.iter().map(|graded| graded.outcome.name()).collect();
+    assert_eq!(outcomes, ["missed", "caught_by_other"]);
+    assert_eq!(graded[1].caught_by, ["one-result-per-call"]);
 }

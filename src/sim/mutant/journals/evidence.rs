@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::base::secret::{CANARY_PREFIX, keyed_hash};
-use crate::journal::event::catalog::ToolVerified;
 use crate::journal::outcome::{Blame, Fault, Outcome};
 
 type Maybe = Option<Altered>;

@@ -156,14 +156,14 @@ fn permitted<'a>(
 ) -> Option<(usize, usize)> {
     start(record, |(at, _)| {
         let (policy, fact) = record.one::<ToolPolicyChecked>(at)?;
-        let once = record.of_call::<ToolPolicyChecked>(at).count() == 1
-            && record.of_call::<ToolCallStarted>(at).count() == 1;
+        let once = record.of_call::<ToolPolicyChecked>(at).count() == 1;
         (once && policy < at && fits(at, fact)).then_some((at, policy))
     })
 }
 
 pub(super) fn start_before_policy(record: &Record<'_>) -> Maybe {
-    let (at, policy) = permitted(record, |_, _| true)?;
+    let once = |at| record.of_call::<ToolCallStarted>(at).count() == 1;
+    let (at, policy) = permitted(record, |at, _| once(at))?;
     record.shift(at, policy)
 }
 
