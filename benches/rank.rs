@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use rank::rank::{Index, ToolDoc, extract};
+use proofmark::runtime::provider::rank::{Index, ToolDoc, extract};
 use serde_json::json;
 
 fn bench(c: &mut Criterion) {

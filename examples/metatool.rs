@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use rank::rank::{Confidence, Index, ToolDoc, Tuning, confidence};
+use proofmark::runtime::provider::rank::{Confidence, Index, ToolDoc, Tuning, confidence};
 use sha2::{Digest, Sha256};
 
 struct Row {
