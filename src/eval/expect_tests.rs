@@ -90,27 +90,18 @@ fn every_assignment(
     pairs: &mut Vec<(usize, usize)>,
     all: &mut Vec<Vec<(usize, usize)>>,
 ) {
-    fn go(
-        row: usize,
-        lists: (&[ExpectedCall], &[CallFacts]),
-        pairs: &mut Vec<(usize, usize)>,
-        all: &mut Vec<Vec<(usize, usize)>>,
-    ) {
-        let (want, got) = lists;
-        if row == want.len() {
-            all.push(pairs.clone());
-            return;
-        }
-        go(row + 1, lists, pairs, all);
-        for column in 0..got.len() {
-            if want[row].tool == got[column].tool && pairs.iter().all(|(_, c)| *c != column) {
-                pairs.push((row, column));
-                go(row + 1, lists, pairs, all);
-                pairs.pop();
-            }
+    let Some((next, rest)) = want.split_last() else {
+        all.push(pairs.iter().rev().copied().collect());
+        return;
+    };
+    every_assignment(rest, got, pairs, all);
+    for (column, call) in got.iter().enumerate() {
+        if next.tool == call.tool && pairs.iter().all(|(_, taken)| *taken != column) {
+            pairs.push((rest.len(), column));
+            every_assignment(rest, got, pairs, all);
+            pairs.pop();
         }
     }
-    go(0, (want, got), pairs, all);
 }
 
 #[test]
