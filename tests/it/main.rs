@@ -9,4 +9,5 @@
 )]
 
 mod import;
+mod prompts;
 mod support;
