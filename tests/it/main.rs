@@ -9,5 +9,8 @@
 )]
 
 mod import;
+mod policy;
 mod prompts;
 mod support;
+mod tools;
+mod view;
