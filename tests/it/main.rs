@@ -8,9 +8,11 @@
     reason = "these are tests"
 )]
 
+mod dialects;
 mod import;
 mod policy;
 mod prompts;
+mod session;
 mod support;
 mod tools;
 mod view;
