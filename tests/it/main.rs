@@ -8,6 +8,7 @@
     reason = "these are tests"
 )]
 
+mod bad_input;
 mod dialects;
 mod import;
 mod policy;
