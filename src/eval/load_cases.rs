@@ -94,15 +94,7 @@ fn case(
             }
         }
     }
-    let (never, approval) = (&entry.expect.never, &entry.expect.approval);
-    let never = NeverEntry {
-        proposed: names(cx, document, (at, "never/proposed"), &never.proposed, &mut problems),
-        executed: names(cx, document, (at, "never/executed"), &never.executed, &mut problems),
-    };
-    let approval = ApprovalExpectEntry {
-        must: names(cx, document, (at, "approval/must"), &approval.must, &mut problems),
-        must_not: names(cx, document, (at, "approval/must_not"), &approval.must_not, &mut problems),
-    };
+    let (never, approval) = promises(cx, document, at, &entry, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -146,6 +138,27 @@ fn known(registry: &Registry, name: &str) -> Option<ToolId> {
 fn no_tool(cx: &CaseContext<'_>, document: &Document, at: &str, name: &str) -> Problem {
     let problem = document.problem(at, format!("no tool `{name}`"));
     problem.suggest(name, cx.registry.iter().map(|tool| tool.id().as_str()))
+}
+
+/// What must never be, and what must or must not ask.
+fn promises(
+    cx: &CaseContext<'_>,
+    document: &Document,
+    at: &str,
+    entry: &CaseEntry,
+    problems: &mut Vec<Problem>,
+) -> (NeverEntry, ApprovalExpectEntry) {
+    let (never, approval) = (&entry.expect.never, &entry.expect.approval);
+    let mut checked = |list, written| names(cx, document, (at, list), written, problems);
+    let never = NeverEntry {
+        proposed: checked("never/proposed", &never.proposed),
+        executed: checked("never/executed", &never.executed),
+    };
+    let approval = ApprovalExpectEntry {
+        must: checked("approval/must", &approval.must),
+        must_not: checked("approval/must_not", &approval.must_not),
+    };
+    (never, approval)
 }
 
 /// Tools and effect classes that must or must not do something. A name that is neither would
