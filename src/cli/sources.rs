@@ -63,15 +63,37 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
 async fn live(folder: &Path, source: &McpSource) -> Result<(Imported, Digest), CliError> {
     let (program, args) = source.command.split_first().map_or(("", &[][..]), |(p, a)| (p, a));
     let launch = Launch {
-        program: program.to_owned(),
+        program: self::program(folder, program),
         args: args.to_vec(),
         env: source.env.clone().into_iter().collect(),
         cwd: Some(source.cwd.as_ref().map_or_else(|| folder.to_path_buf(), |cwd| folder.join(cwd))),
     };
-    let snapshot = list(&launch).await?;
+    let mut snapshot = list(&launch).await?;
+    // As it stands in the suite, without this machine's folders.
+    snapshot.command = without_secrets(&source.command);
     let name = source.server.clone().unwrap_or_else(|| short_name(&source.command));
+    keep(folder, &name, &snapshot)?;
     let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
     Ok((imported, snapshot.digest()))
+}
+
+/// Keeps a live listing beside the suite, in a folder that is not committed, to be looked at.
+fn keep(folder: &Path, name: &str, snapshot: &Snapshot) -> Result<(), CliError> {
+    let kept = folder.join(".listings");
+    let file = kept.join(format!("{}.json", ServerName::sanitized(name).as_str()));
+    std::fs::create_dir_all(&kept)
+        .and_then(|()| std::fs::write(&file, snapshot.to_text()))
+        .map_err(|error| CliError::Environment(format!("cannot write {}: {error}", shown(&file))))
+}
+
+/// A program as a suite names it: one with a slash stands relative to the suite's folder.
+pub fn program(folder: &Path, program: &str) -> String {
+    if !program.contains('/') || Path::new(program).is_absolute() {
+        return program.to_owned();
+    }
+    let file = folder.join(program);
+    let file = std::path::absolute(&file).unwrap_or(file);
+    file.to_string_lossy().into_owned()
 }
 
 /// Lists a server; the snapshot's command is written without values that look secret.

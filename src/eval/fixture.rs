@@ -40,9 +40,10 @@ pub struct SuiteShared {
 impl SuiteShared {
     /// Names every credential that the suite's broker holds.
     pub fn new(suite: &Suite) -> Self {
-        let required = suite.registry.iter().flat_map(|tool| {
-            tool.descriptor.credentials.required_secrets.iter().cloned().collect::<Vec<_>>()
-        });
+        let required = suite
+            .registry
+            .iter()
+            .flat_map(|tool| tool.descriptor.credentials.required_secrets.to_vec());
         let mut secrets: Vec<String> = match &suite.file.credentials {
             Some(held) => held.clone(),
             None => required.collect(),

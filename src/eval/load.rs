@@ -340,7 +340,7 @@ impl Loader {
             };
             let line = record.position().map_or(0, |p| usize::try_from(p.line()).unwrap_or(0));
             for name in record.iter().take(2) {
-                if !ToolId::parse(name).is_some_and(|id| registry.get(&id).is_some()) {
+                if ToolId::parse(name).is_none_or(|id| registry.get(&id).is_none()) {
                     let at = Position::new(line, 1);
                     let problem = Problem::new(shown(&path), at, format!("no tool `{name}`"));
                     let names = registry.iter().map(|tool| tool.id().as_str());

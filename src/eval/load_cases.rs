@@ -97,7 +97,8 @@ fn case(
     }
     let approvals = entry.approvals.iter().map(|one| (one.tool.clone(), answer(one))).collect();
     Ok(Case {
-        frozen: is_frozen(cx.suite, &entry.id),
+        // Nothing chooses in a scripted case, so it belongs to neither part.
+        frozen: entry.script.is_none() && is_frozen(cx.suite, &entry.id),
         origin: format!("{}:{}", document.file, document.at(at).line.max(1)),
         kind,
         messages,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::append::append;
 use super::machine::{Effect, Lent, Turn};
-use super::slots::Slots;
+use super::slots::{SlotEnd, Slots};
 use crate::journal::Outcome;
 use crate::journal::event::call::{
     ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalReplaced, ApprovalRequested,
@@ -259,7 +259,7 @@ impl Turn {
         let limit = cx.resolved.knobs.max_tool_result_chars;
         let text = (cx.steps.redact)(cx.secrets, shown);
         let shown = (cx.steps.preview)(&text, "", limit);
-        self.settle(slot, outcome, shown.text.into(), shown.cut, cx);
+        self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
     }
 }
 
