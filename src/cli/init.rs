@@ -24,7 +24,7 @@ use crate::runtime::mcp::parse_command;
     proofmark init --mcp \"npx -y @modelcontextprotocol/server-filesystem DIR\"\n  \
     proofmark init --mcp \"TZ=UTC uvx mcp-server-time\" --name time\n  \
     proofmark init --openai tools.json\n  proofmark init --listing saved.json")]
-#[group(required = true, multiple = false, id = "source", args = ["mcp", "openai", "listing"])]
+#[command(group = clap::ArgGroup::new("source").required(true).args(["mcp", "openai", "listing"]))]
 pub struct InitArgs {
     /// Command line of an MCP server over stdio; leading NAME=value words set its environment
     #[arg(long)]
