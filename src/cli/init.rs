@@ -10,7 +10,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
 use super::sources::{self, short_name, stem, without_secrets};
-use super::{Format, runtime};
+use super::{Format, interruptible, runtime};
 use crate::base::problem::Problem;
 use crate::eval::scaffold::{Origin, scaffold, write};
 use crate::report::json::envelope;
@@ -79,7 +79,7 @@ fn find(args: &InitArgs) -> Result<Found, CliError> {
     };
     if let Some(line) = &args.mcp {
         let launch = parse_command(line).map_err(|error| CliError::Usage(error.to_string()))?;
-        let snapshot = runtime()?.block_on(sources::list(&launch))?;
+        let snapshot = interruptible(&runtime()?, sources::list(&launch))??;
         let mut command = vec![launch.program.clone()];
         command.extend(launch.args.iter().cloned());
         let name = suite_name(short_name(&command));

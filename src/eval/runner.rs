@@ -170,6 +170,8 @@ impl SuiteRun<'_> {
         let (mut grades, mut counts) = (Vec::new(), Counts::default());
         let mut evidence = None;
         for number in 0..trials {
+            // Offline trials never wait; this is where an interruption is noticed.
+            tokio::task::yield_now().await;
             let plan =
                 TrialPlan { case: Arc::clone(&case), provider: Arc::clone(&provider), number };
             let record = trial::run(self.suite, &plan, (self.shared, self.suite_shared)).await;
