@@ -184,6 +184,7 @@ impl Turn {
                 self.refuse(slot, Outcome::Replaced, &shown, cx);
             }
             Answered::Refused(_, by, why) => {
+                let why = (cx.steps.redact)(cx.secrets, &why).into_owned();
                 record_refusal(
                     cx,
                     &call,
