@@ -9,4 +9,5 @@
 )]
 
 mod import;
+mod lifecycle;
 mod support;
