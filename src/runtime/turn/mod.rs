@@ -8,7 +8,8 @@
 //! Finished(slot, ready, ran)    Return(end)
 //! ```
 //!
-//! Reading order: `steps` (every decision), `slots`, `pin`, `machine`, `prepare`, `append`, `driver`.
+//! Reading order: `steps` (every decision), `slots`, `pin`, `machine`, `prepare`, `append`,
+//! `driver`.
 
 pub mod append;
 pub mod driver;
