@@ -11,6 +11,7 @@ use super::case::{
 use super::load::provider_problem;
 use super::prompts;
 use super::read::{normal, read, shown};
+use super::suite::DialectName;
 use crate::base::canon::content_digest;
 use crate::base::document::Document;
 use crate::base::problem::Problem;
@@ -109,6 +110,7 @@ fn case(
         excluded,
         principal: entry.principal,
         intent: entry.intent,
+        dialect: entry.dialect.map(DialectName::dialect),
         tags: entry.tags.into_iter().collect(),
         trials: entry.trials,
         expect: Expectation {

@@ -11,4 +11,5 @@
 
 mod cli;
 mod import;
+mod lifecycle;
 mod support;
