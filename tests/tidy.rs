@@ -1,6 +1,10 @@
 //! Rules of the house, as ordinary tests: layers, sizes, banned calls, and pictures that must
 //! stay true.
-#![allow(clippy::disallowed_methods, reason = "a test may look at the tree it tests")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test looks at the tree it tests"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
