@@ -17,6 +17,8 @@ pub enum CliError {
     Environment(String),
     /// Nothing was selected.
     NothingSelected(String),
+    /// Interrupted from the keyboard.
+    Interrupted,
 }
 
 impl CliError {
@@ -27,6 +29,7 @@ impl CliError {
             Self::Usage(_) => Exit::Usage,
             Self::Environment(_) => Exit::Environment,
             Self::NothingSelected(_) => Exit::NothingSelected,
+            Self::Interrupted => Exit::Interrupted,
         }
     }
 }
@@ -44,6 +47,7 @@ impl fmt::Display for CliError {
             Self::Usage(message) | Self::Environment(message) | Self::NothingSelected(message) => {
                 write!(f, "error: {message}")
             }
+            Self::Interrupted => f.write_str("interrupted"),
         }
     }
 }

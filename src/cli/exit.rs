@@ -24,6 +24,8 @@ pub enum Exit {
     HarnessBug = 7,
     /// The evidence belongs to other descriptors.
     Stale = 8,
+    /// Interrupted from the keyboard.
+    Interrupted = 130,
 }
 
 /// The table that `--help` shows and the README repeats.

@@ -92,6 +92,24 @@ pub fn main() -> Exit {
     }
 }
 
+/// Waits for `work`, or for an interruption from the keyboard. What `work` has started (a server's
+/// process group among it) ends with it.
+///
+/// # Errors
+/// When it was interrupted.
+pub fn interruptible<T>(
+    runtime: &tokio::runtime::Runtime,
+    work: impl Future<Output = T>,
+) -> Result<T, CliError> {
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            result = work => Ok(result),
+            Ok(()) = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
+        }
+    })
+}
+
 /// A single-threaded runtime: trials run one after another, and offline providers never wait.
 ///
 /// # Errors

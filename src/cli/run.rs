@@ -9,7 +9,7 @@ use serde_json::json;
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::{Format, runtime, suites};
+use super::{Format, interruptible, runtime, suites};
 use crate::base::world::{Stopwatch, wall_clock};
 use crate::eval::fixture::Shared;
 use crate::eval::load::{PROVIDERS, Suite};
@@ -81,7 +81,7 @@ pub fn run(args: &RunArgs, output: &mut Output) -> Result<Exit, CliError> {
         .map_err(|(glob, why)| CliError::Usage(format!("--case {glob}: {why}")))?;
     let options = RunOptions { selection, trials: args.trials, provider: args.provider.clone() };
     let runtime = runtime()?;
-    let found = runtime.block_on(suites::find(&args.suites, &args.require))?;
+    let found = interruptible(&runtime, suites::find(&args.suites, &args.require))??;
     if found.suites.is_empty() && found.not_run.is_empty() {
         let help = "run it where `suites/` is, or scaffold one with `proofmark init`";
         return Err(CliError::NothingSelected(format!("there is no suite here; {help}")));
@@ -102,7 +102,7 @@ pub fn run(args: &RunArgs, output: &mut Output) -> Result<Exit, CliError> {
     for (suite, blessed) in found.suites.iter().zip(&blessed) {
         let mut sink = |event: RunEvent<'_>| record.event(&event);
         let run = run_suite(suite, &options, &shared, blessed.as_deref(), &mut sink);
-        result.suites.push(runtime.block_on(run));
+        result.suites.push(interruptible(&runtime, run)?);
     }
     let exit = exit_of(&result);
     record.finish(&result, exit)?;

@@ -10,6 +10,7 @@ use crate::eval::baseline::{self, Row};
 use crate::eval::load::{self, Suite};
 use crate::eval::outcome::NotRun;
 use crate::eval::read::{read, shown};
+use crate::eval::suite::{SuiteFile, ToolSource};
 use crate::runtime::sandbox::find_program;
 
 /// Where suites live.
@@ -94,11 +95,11 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
             .requires
             .iter()
             .map(String::as_str)
-            .filter(|program| find_program(program).is_none())
+            .filter(|program| find_program(&sources::program(&folder, program)).is_none())
             .collect();
         if !missing.is_empty() {
             found.not_run.push(NotRun {
-                required: is_required(&file.name, &file.requires, required),
+                required: is_required(&file, required),
                 reason: format!("needs {}", missing.join(", ")),
                 suite: file.name.into(),
             });
@@ -115,13 +116,16 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
     if problems.is_empty() { Ok(found) } else { Err(problems.into()) }
 }
 
-/// Whether a suite may not be skipped: it, or something it needs, is named by `--require` or by
-/// the environment variable `PROOFMARK_REQUIRE`.
-fn is_required(suite: &str, requires: &[String], required: &[String]) -> bool {
+/// Whether a suite may not be skipped: it, something it needs, or `mcp` for a suite with live
+/// servers, is named by `--require` or by the environment variable `PROOFMARK_REQUIRE`.
+fn is_required(file: &SuiteFile, required: &[String]) -> bool {
     let named = env_var("PROOFMARK_REQUIRE").unwrap_or_default();
     let asked: Vec<&str> =
         required.iter().map(String::as_str).chain(named.split(',').map(str::trim)).collect();
-    asked.contains(&suite) || requires.iter().any(|program| asked.contains(&program.as_str()))
+    let live = file.tools.iter().any(|source| matches!(source, ToolSource::Mcp { .. }));
+    asked.contains(&file.name.as_str())
+        || file.requires.iter().any(|program| asked.contains(&program.as_str()))
+        || (live && asked.contains(&"mcp"))
 }
 
 /// Where a suite's golden files are: `golden/<suite>/` beside `suites/`.

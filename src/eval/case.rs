@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::digest::Digest;
+use crate::runtime::dialect::Dialect;
 use crate::runtime::guard::Verdict as Answer;
 use crate::runtime::provider::scripted::Step;
 use crate::tool::id::ToolId;
@@ -57,7 +58,8 @@ pub struct CaseEntry {
     /// Answers to approval requests, in order; without any, nobody is there.
     #[serde(default)]
     pub approvals: Vec<ApprovalEntry>,
-    /// Files of the trial's workspace. `${secret:NAME}` stands for a planted secret.
+    /// Files of the trial's workspace. `${secret:NAME}` stands for a planted secret, also in a
+    /// file's name.
     #[serde(default)]
     pub workspace: BTreeMap<String, String>,
     /// Names kept out of this case's views.
@@ -69,6 +71,9 @@ pub struct CaseEntry {
     /// What is intended, when it is declared.
     #[serde(default)]
     pub intent: Option<Intent>,
+    /// How requests are spelled, when not as the suite says.
+    #[serde(default)]
+    pub dialect: Option<super::suite::DialectName>,
     /// Labels.
     #[serde(default)]
     pub tags: Vec<String>,
@@ -178,7 +183,7 @@ pub struct ApprovalEntry {
     pub tool: String,
     /// What is said.
     pub answer: AnswerName,
-    /// The replacement, for `replace`; the reason, for `deny`.
+    /// The replacement, for `replace`; the reason, for `deny`. `${secret:NAME}` as in files.
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -335,6 +340,8 @@ pub struct Case {
     pub principal: Option<super::suite::PrincipalEntry>,
     /// What is intended.
     pub intent: Option<Intent>,
+    /// How requests are spelled, when not as the suite says.
+    pub dialect: Option<Dialect>,
     /// Labels.
     pub tags: BTreeSet<String>,
     /// Trials.

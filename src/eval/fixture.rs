@@ -11,22 +11,30 @@ use crate::base::world::RealWorld;
 use crate::runtime::credential::Broker;
 use crate::runtime::evidence::receipt::ReceiptKey;
 use crate::runtime::exec::Workspace;
-use crate::runtime::guard::Approver;
 use crate::runtime::guard::approver::{Refusing, Scripted as ScriptedApprover};
+use crate::runtime::guard::{Approver, Verdict};
 use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
 use crate::runtime::provider::chooser::{Chooser, IndexCache};
 use crate::runtime::provider::scripted::Scripted;
-use crate::runtime::resolved::{Resolved, ViewCache};
+use crate::runtime::resolved::{Knobs, Resolved, ViewCache};
 use crate::runtime::session::Parts;
 use crate::runtime::turn::steps::Steps;
 use crate::tool::intent::Intent;
 
 /// What the trials of one run share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shared {
     /// The chooser's indexes.
     pub indexes: Arc<IndexCache>,
+    /// The decisions of the lifecycle; a mutant replaces one of them.
+    pub steps: Steps,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self { indexes: Arc::default(), steps: Steps::REAL }
+    }
 }
 
 /// What the trials of one suite share.
@@ -40,9 +48,10 @@ pub struct SuiteShared {
 impl SuiteShared {
     /// Names every credential that the suite's broker holds.
     pub fn new(suite: &Suite) -> Self {
-        let required = suite.registry.iter().flat_map(|tool| {
-            tool.descriptor.credentials.required_secrets.iter().cloned().collect::<Vec<_>>()
-        });
+        let required = suite
+            .registry
+            .iter()
+            .flat_map(|tool| tool.descriptor.credentials.required_secrets.to_vec());
         let mut secrets: Vec<String> = match &suite.file.credentials {
             Some(held) => held.clone(),
             None => required.collect(),
@@ -63,6 +72,12 @@ pub fn seed(suite: &str, case: &str, provider: &str, trial: u32) -> Digest {
         .finish()
 }
 
+/// The suite's settings, with the case's own dialect.
+fn knobs(suite: &Suite, case: &Case) -> Knobs {
+    let dialect = case.dialect.unwrap_or(suite.knobs.dialect);
+    Knobs { dialect, ..suite.knobs.clone() }
+}
+
 /// The parts of one trial's session.
 pub fn build(
     suite: &Suite,
@@ -81,7 +96,7 @@ pub fn build(
         .map(|(index, name)| (name.clone(), Secret::canary(&seed_text, index)))
         .collect();
     let broker = Broker::new(planted);
-    let files = case.workspace.iter().map(|(path, text)| (path.clone(), broker.fill(text)));
+    let files = case.workspace.iter().map(|(path, text)| (broker.fill(path), broker.fill(text)));
     let workspace = Workspace::new(files.collect());
     let principal = case.principal.as_ref().map_or_else(
         || suite.principal.clone(),
@@ -98,13 +113,14 @@ pub fn build(
         .knobs
         .receipts
         .then(|| ReceiptKey { id: "trial".to_owned(), key: receipt_key(&seed_text) });
+    let answers = case.approvals.as_ref().map(|answers| filled(&broker, answers));
     let resolved = Resolved {
         registry: Arc::clone(&suite.registry),
         principal,
         rules: Arc::clone(&suite.rules),
         environment: suite.environment.clone(),
         excluded: suite.excluded.union(&case.excluded).cloned().collect(),
-        knobs: suite.knobs.clone(),
+        knobs: knobs(suite, case),
         intent,
         broker,
         receipt_key,
@@ -114,19 +130,29 @@ pub fn build(
         "scripted" => Box::new(Scripted::new(case.script.clone().unwrap_or_default())),
         _ => Box::new(Chooser::new(Arc::clone(&run.indexes))),
     };
-    let approver: Box<dyn Approver> = match &case.approvals {
-        Some(answers) => Box::new(ScriptedApprover::new(answers.clone())),
+    let approver: Box<dyn Approver> = match answers {
+        Some(answers) => Box::new(ScriptedApprover::new(answers)),
         None => Box::new(Refusing),
     };
     Parts {
         id,
         resolved: Arc::new(resolved),
-        steps: Steps::REAL,
+        steps: run.steps,
         world: Box::new(RealWorld::default()),
         provider,
         approver,
         workspace,
     }
+}
+
+/// Answers with planted secrets where `${secret:NAME}` stands: people say such things too.
+fn filled(broker: &Broker, answers: &[(String, Verdict)]) -> Vec<(String, Verdict)> {
+    let fill = |verdict: &Verdict| match verdict {
+        Verdict::No { reason } => Verdict::No { reason: broker.fill(reason) },
+        Verdict::Replace { text } => Verdict::Replace { text: broker.fill(text) },
+        Verdict::Yes { .. } | Verdict::Timeout | Verdict::Unreachable => verdict.clone(),
+    };
+    answers.iter().map(|(tool, verdict)| (tool.clone(), fill(verdict))).collect()
 }
 
 /// The receipt key of a trial, from its seed, so that reports are reproducible.

@@ -42,7 +42,8 @@ proptest! {
     ) {
         let least = |limit, need| entry(Some(limit), None, need);
         let most = |limit, need| entry(None, Some(limit), need);
-        prop_assert!(judged(&least(strict, few), more, den) <= judged(&least(strict, few), num, den));
+        let gate = least(strict, few);
+        prop_assert!(judged(&gate, more, den) <= judged(&gate, num, den));
         prop_assert!(judged(&most(strict, few), num, den) <= judged(&most(strict, few), more, den));
         prop_assert!(judged(&least(mild, few), num, den) <= judged(&least(strict, few), num, den));
         prop_assert!(judged(&most(strict, few), num, den) <= judged(&most(mild, few), num, den)

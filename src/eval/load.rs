@@ -8,13 +8,13 @@ use super::case::Case;
 use super::load_cases::{CaseContext, case_file};
 use super::prompts;
 use super::read::{files_below, normal, read, shown};
-use super::suite::{DialectName, SUITE, SuiteFile, ToolSource};
+use super::suite::{SUITE, SuiteFile, ToolSource};
 use crate::base::canon::content_digest;
 use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
-use crate::runtime::dialect::{Dialect, Rendering};
+use crate::runtime::dialect::Rendering;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::Environment;
@@ -127,11 +127,7 @@ fn knobs(file: &SuiteFile) -> Knobs {
         max_tool_result_chars: written.max_tool_result_chars,
         receipts: written.receipts,
         iteration_cap: written.iteration_cap,
-        dialect: match written.dialect {
-            DialectName::OpenaiChat => Dialect::OpenAiChat,
-            DialectName::AnthropicMessages => Dialect::AnthropicMessages,
-            DialectName::Text => Dialect::Text,
-        },
+        dialect: written.dialect.dialect(),
         rendering: Rendering {
             use_when: written.rendering.use_when,
             examples: written.rendering.examples,

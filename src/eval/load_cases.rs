@@ -12,6 +12,7 @@ use super::case::{
 use super::load::provider_problem;
 use super::prompts;
 use super::read::{normal, read, shown};
+use super::suite::DialectName;
 use crate::base::canon::content_digest;
 use crate::base::document::Document;
 use crate::base::problem::Problem;
@@ -100,7 +101,8 @@ fn case(
     }
     let approvals = entry.approvals.iter().map(|one| (one.tool.clone(), answer(one))).collect();
     Ok(Case {
-        frozen: is_frozen(cx.suite, &entry.id),
+        // Nothing chooses in a scripted case, so it belongs to neither part.
+        frozen: entry.script.is_none() && is_frozen(cx.suite, &entry.id),
         origin: format!("{}:{}", document.file, document.at(at).line.max(1)),
         kind,
         messages,
@@ -111,6 +113,7 @@ fn case(
         excluded,
         principal: entry.principal,
         intent: entry.intent,
+        dialect: entry.dialect.map(DialectName::dialect),
         tags: entry.tags.into_iter().collect(),
         trials: entry.trials,
         expect: Expectation {

@@ -125,6 +125,7 @@ impl Row<'_> {
             excluded: Default::default(),
             principal: None,
             intent: None,
+            dialect: None,
             tags,
             trials: None,
             expect: Expectation { alternatives, ..Expectation::default() },

@@ -170,6 +170,8 @@ impl SuiteRun<'_> {
         let (mut grades, mut counts) = (Vec::new(), Counts::default());
         let mut evidence = None;
         for number in 0..trials {
+            // Offline trials never wait; this is where an interruption is noticed.
+            tokio::task::yield_now().await;
             let plan =
                 TrialPlan { case: Arc::clone(&case), provider: Arc::clone(&provider), number };
             let record = trial::run(self.suite, &plan, (self.shared, self.suite_shared)).await;
@@ -209,13 +211,14 @@ fn comparability(suite: &Suite, plan: &TrialPlan, record: &TrialRecord) -> Diges
         Event::ModelRequested(request) => Some(request.tools),
         _ => None,
     });
+    let dialect = plan.case.dialect.unwrap_or(suite.knobs.dialect);
     let version = if &*plan.provider == "chooser" { chooser::VERSION } else { "scripted/1" };
     Hasher::new("evidence")
         .field(plan.case.digest.as_bytes())
         .field(tools.as_ref().map_or(&[][..], |digest| digest.as_bytes()))
         .field(suite.registry.digest().as_bytes())
         .field(suite.policy_digest.as_bytes())
-        .field(suite.knobs.dialect.name().as_bytes())
+        .field(dialect.name().as_bytes())
         .field(plan.provider.as_bytes())
         .field(version.as_bytes())
         .finish()

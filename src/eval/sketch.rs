@@ -114,6 +114,7 @@ pub(super) fn plain(kind: Kind, expect: Expectation) -> Case {
         messages: vec!["do it".to_owned()],
         provider: None,
         script: None,
+        dialect: None,
         approvals: None,
         workspace: Default::default(),
         excluded: Default::default(),

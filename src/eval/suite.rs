@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::digest::Digest;
+use crate::runtime::dialect::Dialect;
 use crate::tool::strict::{Format, LazyFormat};
 
 /// The format tag.
@@ -191,6 +192,17 @@ pub enum DialectName {
     OpenaiChat,
     AnthropicMessages,
     Text,
+}
+
+impl DialectName {
+    /// The dialect of that name.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::OpenaiChat => Dialect::OpenAiChat,
+            Self::AnthropicMessages => Dialect::AnthropicMessages,
+            Self::Text => Dialect::Text,
+        }
+    }
 }
 
 /// Which parts of a description are shown beside the summary.

@@ -18,7 +18,6 @@ macro_rules! events {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "type")]
         #[expect(missing_docs, reason = "the struct of the same name says it")]
-        #[expect(clippy::large_enum_variant, reason = "a journal holds few large facts")]
         pub enum Event { $($name($name)),+ }
 
         impl Event {

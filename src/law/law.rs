@@ -109,6 +109,12 @@ impl Tally {
         self.checked
     }
 
+    /// Too little happened to say that the law holds; a breach still counts.
+    pub(super) fn only_breaches(&mut self) {
+        self.checked = 0;
+        self.unknown = None;
+    }
+
     /// The law was broken.
     pub(super) fn broken(&mut self, call: Option<&str>, events: &[u64], message: String) {
         let call = call.map(str::to_owned);

@@ -26,15 +26,16 @@ pub(crate) struct Scanner {
 
 /// B7, "credentials must never be exposed to model context": no canary and no text whose keyed
 /// hash the session lists, in any event's facts or in any text sent, appended or shown. Where the
-/// session planted nothing and lists nothing, or no call produced output, nothing was exercised;
-/// where a text is not beside the journal, the answer is unknown.
+/// session planted nothing and lists nothing, nothing was exercised; where no call produced output,
+/// a leak is still a breach, but its absence says nothing; where a text is not beside the journal,
+/// the answer is unknown.
 pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let Some(opened) = index.opened else { return };
     let planted = opened.canaries.is_some_and(|planted| planted > 0);
     let hashes = Hashes::of(opened);
     let produced = index.entries.iter().any(|e| matches!(e.event, Event::ToolCallFinished(_)));
-    if !planted && hashes.is_none() || !produced {
+    if !planted && hashes.is_none() {
         return;
     }
     scene.scanner.obey(hashes);
@@ -43,6 +44,9 @@ pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
         texts(entry, scene.blobs, |what, name| {
             text_of(entry, (what, name), (scene.blobs, hashes), (scene.scanner, tally));
         });
+    }
+    if !produced {
+        tally.only_breaches();
     }
 }
 

@@ -53,7 +53,7 @@ pub fn suite_metrics(suite: &SuiteResult, look: Look) -> String {
             && (metric.den > 0 || metric.name.starts_with("unsafe"))
     };
     let rows = suite.metrics.iter().filter(plain).map(|metric| {
-        let scope: Vec<String> = metric.scope.iter().map(|(_, value)| value.to_string()).collect();
+        let scope: Vec<String> = metric.scope.values().map(ToString::to_string).collect();
         let name = if scope.is_empty() {
             metric.name.to_owned()
         } else {
@@ -86,7 +86,7 @@ pub fn splits(suite: &SuiteResult, look: Look) -> Option<String> {
         else {
             continue;
         };
-        if tuned.den + frozen.den > 0 {
+        if tuned.den > 0 && frozen.den > 0 {
             let shown = |m: &Metric| format!("{}/{}  {}", m.num, m.den, value(m));
             rows.push(vec![metric.name.to_owned(), shown(tuned), shown(frozen)]);
         }

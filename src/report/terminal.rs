@@ -172,8 +172,18 @@ fn verdict_line(out: &mut String, suite: &SuiteResult, proposing: bool) {
         count(GateVerdict::Fail),
         count(GateVerdict::Inconclusive)
     );
-    for gate in suite.gates.iter().filter(|gate| gate.verdict != GateVerdict::Pass) {
+    let open: Vec<_> =
+        suite.gates.iter().filter(|gate| gate.verdict != GateVerdict::Pass).collect();
+    let (telling, quiet): (Vec<_>, Vec<_>) =
+        open.into_iter().partition(|gate| !gate.report_only || gate.verdict == GateVerdict::Fail);
+    for gate in telling.iter().take(SHOWN) {
         let only = if gate.report_only { " (report only)" } else { "" };
         let _ = writeln!(out, "  {}{only}: {}: {}", gate.verdict.name(), gate.gate, gate.why);
+    }
+    if telling.len() > SHOWN {
+        let _ = writeln!(out, "  and {} more", telling.len() - SHOWN);
+    }
+    if !quiet.is_empty() {
+        let _ = writeln!(out, "  {} report-only gates are undecided", quiet.len());
     }
 }

@@ -1,7 +1,7 @@
 //! The system under test: a complete tool runtime. It is a pure machine with a thin driver.
 //!
-//! Folders in the order of a call's flow; each may import only those above it:
-//! `credential`, `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
+//! Folders in the order of a call's flow; each may import only those before it: `credential`,
+//! `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
 //! `provider`, `guard`, `exec`, `evidence`, `resolved`, `turn`, then `session`, the facade.
 
 pub mod catalog;

@@ -73,6 +73,8 @@ struct ViewKey {
     excluded: BTreeSet<ToolId>,
     failures: BTreeMap<ToolId, u32>,
     principal: (String, BTreeSet<String>),
+    // A compiled view carries its tools as this dialect spells them.
+    dialect: Dialect,
 }
 
 /// Compiled views by what they depend on.
@@ -118,6 +120,7 @@ impl Resolved {
             excluded: self.excluded.clone(),
             failures: failures.clone(),
             principal: (self.principal.id.clone(), self.principal.scopes.clone()),
+            dialect: self.knobs.dialect,
         }
     }
 }

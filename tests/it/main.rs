@@ -4,13 +4,16 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stdout,
+    clippy::disallowed_methods,
     unreachable_pub,
     reason = "these are tests"
 )]
 
 mod bad_input;
+mod cli;
 mod dialects;
 mod import;
+mod lifecycle;
 mod policy;
 mod prompts;
 mod session;

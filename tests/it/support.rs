@@ -12,11 +12,15 @@ pub fn data() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    let shown = folder.display();
-    let required = setting("PROOFMARK_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "data"), "no test data at {shown}");
-    println!("skipped: no test data at {shown}; set PROOFMARK_DATA");
+    skip("data", &format!("no test data at {}; set PROOFMARK_DATA", folder.display()));
     None
+}
+
+/// Says aloud that a test is skipped; fails where `PROOFMARK_REQUIRE` names what is absent.
+pub fn skip(what: &str, why: &str) {
+    let required = setting("PROOFMARK_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|name| name == what), "{what} is required: {why}");
+    println!("skipped: {why}");
 }
 
 fn setting(name: &str) -> Option<String> {

@@ -11,7 +11,9 @@ use crate::base::bounded::Bounded;
 use crate::base::digest::Digest;
 use crate::base::secret::SecretSet;
 use crate::base::world::Millis;
-use crate::journal::event::call::{ReceiptIssued, ToolCallFinished, ToolResultValidated};
+use crate::journal::event::call::{
+    ObservedEffects, ReceiptIssued, ToolCallFinished, ToolResultValidated,
+};
 use crate::journal::outcome::{Fault, Outcome};
 use crate::journal::receipt::Scope;
 use crate::runtime::exec::{Ran, Ready};
@@ -109,13 +111,13 @@ pub fn settle(ready: &Ready, ran: Ran, cx: Settling<'_>) -> Settled {
             artifact_id: None,
             result_digest: Some(result_digest),
             result_chars: Some(output.chars().count() as u64),
-            effects: Some(ran.effects),
+            effects: Some(scrubbed(ran.effects, redact, cx.secrets)),
             fault: fault.clone(),
         },
         validated: ToolResultValidated {
             status: if fault.is_some() { "failed" } else { "passed" }.to_owned(),
             summary: Some(verification.summary),
-            undeclared: verification.undeclared,
+            undeclared: each_scrubbed(&verification.undeclared, redact, cx.secrets),
         },
         artifact: hidden.then(|| Arc::from(output.as_ref())),
         receipt,
@@ -123,6 +125,22 @@ pub fn settle(ready: &Ready, ran: Ran, cx: Settling<'_>) -> Settled {
         shown: shown.text.into(),
         cut: shown.cut,
     }
+}
+
+/// Names of what was touched can hold a secret as well as any text.
+fn scrubbed(seen: ObservedEffects, redact: Redact, secrets: &SecretSet) -> ObservedEffects {
+    let each = |names: &[String]| each_scrubbed(names, redact, secrets);
+    ObservedEffects {
+        reads: each(&seen.reads),
+        writes: each(&seen.writes),
+        deletes: each(&seen.deletes),
+        external_calls: each(&seen.external_calls),
+        method: seen.method,
+    }
+}
+
+fn each_scrubbed(names: &[String], redact: Redact, secrets: &SecretSet) -> Vec<String> {
+    names.iter().map(|name| redact(secrets, name).into_owned()).collect()
 }
 
 /// Error and partial output are both kept.

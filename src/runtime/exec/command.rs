@@ -14,7 +14,7 @@ use super::ready::Ready;
 use super::workspace::Workspace;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
-use crate::runtime::sandbox::find_program;
+use crate::runtime::sandbox::{Plan, find_program};
 
 /// Runs the descriptor's command.
 pub async fn run(ready: &Ready, workspace: &mut Workspace) -> Ran {
@@ -40,7 +40,7 @@ pub async fn run(ready: &Ready, workspace: &mut Workspace) -> Ran {
             // Dropping the guard kills whatever is left of the group, also when the call is
             // torn down while it waits.
             let group = Group(child.id());
-            let ran = finish(child, ready).await;
+            let ran = finish(child, ready.plan()).await;
             drop(group);
             ran
         }
@@ -62,25 +62,28 @@ impl Drop for Group {
     }
 }
 
-async fn finish(mut child: Child, ready: &Ready) -> Ran {
-    let limit = ready.plan().max_output_bytes;
+async fn finish(mut child: Child, plan: &Plan) -> Ran {
+    let limit = plan.max_output_bytes;
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    let deadline = Duration::from_millis(ready.plan().timeout_ms);
+    let deadline = Duration::from_millis(plan.timeout_ms);
+    // What was captured outlives the work, so that it is kept when time is up.
+    let (mut kept_out, mut kept_err) = (Vec::new(), Vec::new());
     let work = async {
-        let (out, err) = tokio::join!(capture(out, limit), capture(err, limit));
-        (child.wait().await, out, err)
+        tokio::join!(capture(out, limit, &mut kept_out), capture(err, limit, &mut kept_err));
+        child.wait().await
     };
     let waited = tokio::time::timeout(deadline, work).await;
     let effects = ObservedEffects { method: "unknown".to_owned(), ..ObservedEffects::default() };
-    let Ok((status, out, err)) = waited else {
+    let (out, err) = (String::from_utf8_lossy(&kept_out), String::from_utf8_lossy(&kept_err));
+    let output = if err.is_empty() { out.into_owned() } else { format!("{out}\n[stderr]\n{err}") };
+    let Ok(status) = waited else {
         // The whole group is killed and its leader reaped before the call is over.
         drop(Group(child.id()));
         let reaped = child.wait().await;
         let end = reaped.map_or_else(|error| error.to_string(), |status| status.to_string());
-        let message = format!("no end after {} ms; {end}", ready.plan().timeout_ms);
-        return Ran { effects, ..Ran::failed(Blame::Tool, "timeout", message) };
+        let message = format!("no end after {} ms; {end}", plan.timeout_ms);
+        return Ran { effects, output, ..Ran::failed(Blame::Tool, "timeout", message) };
     };
-    let output = if err.is_empty() { out } else { format!("{out}\n[stderr]\n{err}") };
     let fault = match status {
         Ok(status) if status.success() => None,
         Ok(status) => Some(("exit_status", status.to_string())),
@@ -91,14 +94,43 @@ async fn finish(mut child: Child, ready: &Ready) -> Ran {
     Ran { fault, ..Ran::ok(output, effects) }
 }
 
-/// Reads to the end and keeps the first `limit` bytes; what is not UTF-8 is replaced.
-async fn capture(stream: Option<impl AsyncRead + Unpin>, limit: u64) -> String {
-    let Some(mut stream) = stream else { return String::new() };
-    let (mut kept, mut chunk) = (Vec::new(), vec![0; 8192]);
+/// Reads to the end and keeps the first `limit` bytes.
+async fn capture(stream: Option<impl AsyncRead + Unpin>, limit: u64, kept: &mut Vec<u8>) {
+    let Some(mut stream) = stream else { return };
+    let mut chunk = vec![0; 8192];
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     while let Ok(count @ 1..) = stream.read(&mut chunk).await {
         let room = limit.saturating_sub(kept.len()).min(count);
         kept.extend_from_slice(&chunk[..room]);
     }
-    String::from_utf8_lossy(&kept).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::sandbox::adapter::{Adapter, Builtin};
+
+    #[test]
+    fn what_was_said_before_the_time_was_up_is_kept() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        // A busy machine may need more than the first of these to start a shell at all.
+        let found = [100, 1_000, 10_000].into_iter().find_map(|timeout_ms| {
+            let plan = Plan {
+                adapter: Adapter::Builtin(Builtin::CommandRun),
+                mode: "none",
+                enforcement: "process_limits",
+                timeout_ms,
+                max_output_bytes: 4,
+            };
+            let ran = runtime.block_on(async {
+                let mut wanted = Command::new("/bin/sh");
+                wanted.args(["-c", "echo half-way; exec sleep 600"]).process_group(0);
+                wanted.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+                finish(wanted.spawn().unwrap(), &plan).await
+            });
+            assert_eq!(ran.fault.as_ref().map(|fault| fault.code.as_str()), Some("timeout"));
+            (!ran.output.is_empty()).then_some(ran.output)
+        });
+        assert_eq!(found.as_deref(), Some("half"));
+    }
 }

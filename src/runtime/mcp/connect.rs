@@ -10,9 +10,10 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use super::{Launch, McpError};
+use crate::base::world::Stopwatch;
 
 /// Bytes of standard error that are kept.
 const STDERR_KEPT: usize = 4 << 10;
@@ -229,7 +230,7 @@ impl Server {
     /// `deadline` and SIGKILL after all of it, and returns the end of standard error once nobody
     /// of the group is left.
     pub(super) async fn stop(mut self, deadline: Duration) -> String {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let mut asked = false;
         let mut killed = false;
         while self.is_alive() {

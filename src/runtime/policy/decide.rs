@@ -165,7 +165,7 @@ fn level_vote(level: Level) -> Vote {
 
 fn merge(mut votes: Vec<Vote>) -> Judgement {
     // A stable sort keeps the order of sources among equals.
-    votes.sort_by(|a, b| b.decision.cmp(&a.decision));
+    votes.sort_by_key(|vote| std::cmp::Reverse(vote.decision));
     let decision = votes.first().map_or(Decision::Deny, |vote| vote.decision);
     let rules = votes.iter().filter_map(|vote| vote.rule.clone()).collect();
     Judgement { decision, reasons: votes.into_iter().map(|vote| vote.reason).collect(), rules }

@@ -293,26 +293,20 @@ impl Turn {
         if let Some(receipt) = settled.receipt {
             cx.log.call(cx.world, &call, receipt);
         }
-        self.settle(slot, settled.outcome, settled.shown, settled.cut, cx);
+        let end = SlotEnd { outcome: settled.outcome, shown: settled.shown, cut: settled.cut };
+        self.settle(slot, end, cx);
     }
 
     /// Settles a slot and records it; every path of every call ends here.
-    pub(super) fn settle(
-        &mut self,
-        slot: usize,
-        outcome: Outcome,
-        shown: Arc<str>,
-        cut: bool,
-        cx: &mut Lent<'_>,
-    ) {
+    pub(super) fn settle(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
         let fact = ToolCallSettled {
-            outcome: outcome.clone(),
-            shown_chars: Some(shown.chars().count() as u64),
-            shown: Some(cx.log.journal.put_blob(Arc::clone(&shown))),
-            cut,
+            outcome: end.outcome.clone(),
+            shown_chars: Some(end.shown.chars().count() as u64),
+            shown: Some(cx.log.journal.put_blob(Arc::clone(&end.shown))),
+            cut: end.cut,
         };
         cx.log.call(cx.world, &self.slots.call(slot), fact);
-        self.slots.settle(slot, SlotEnd { outcome, shown });
+        self.slots.settle(slot, end);
     }
 
     fn close_batch(&mut self, cx: &mut Lent<'_>) -> Effect {

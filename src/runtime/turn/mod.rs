@@ -8,12 +8,14 @@
 //! Finished(slot, ready, ran)    Return(end)
 //! ```
 //!
-//! Reading order: `steps` (every decision), `slots`, `machine`, `prepare`, `append`, `driver`.
+//! Reading order: `steps` (every decision), `slots`, `pin`, `machine`, `prepare`, `append`,
+//! `driver`.
 
 pub mod append;
 pub mod driver;
 pub mod log;
 pub mod machine;
+pub mod pin;
 pub mod prepare;
 pub mod slots;
 pub mod steps;

@@ -1,12 +1,12 @@
 //! One proposed call through the guards, in the one order there is: resolve, validate, policy,
 //! approval, sandbox and credential. Approval is the only guard that can wait.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::append::append;
 use super::machine::{Effect, Lent, Turn};
-use super::slots::Slots;
+use super::pin::pin;
+use super::slots::{SlotEnd, Slots};
 use crate::journal::Outcome;
 use crate::journal::event::call::{
     ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalReplaced, ApprovalRequested,
@@ -27,14 +27,10 @@ use crate::tool::schema::ArgumentError;
 impl Turn {
     /// Fixes one slot per call, before anything else happens.
     pub(super) fn open_batch(&mut self, text: Arc<str>, calls: Vec<RawCall>, cx: &mut Lent<'_>) {
-        let mut taken = BTreeSet::new();
+        let ids = pin(&calls, cx.transcript, cx.world);
         let redact = |text: &str| (cx.steps.redact)(cx.secrets, text).into_owned();
         let mut proposed = Vec::new();
-        for (index, raw) in (0..).zip(calls) {
-            // A provider's id is pinned when it is usable; a repeated or blank one is replaced.
-            let given = raw.id.clone().filter(|id| !id.trim().is_empty());
-            let usable = given.filter(|id| taken.insert(id.clone()));
-            let call: Arc<str> = usable.unwrap_or_else(|| cx.world.next_id("call_")).into();
+        for ((index, raw), call) in (0..).zip(calls).zip(ids) {
             let arguments = Arguments::read(&redact(&raw.arguments));
             proposed.push(Proposed { call, provider_id: raw.id, name: raw.name, arguments, index });
         }
@@ -188,6 +184,7 @@ impl Turn {
                 self.refuse(slot, Outcome::Replaced, &shown, cx);
             }
             Answered::Refused(_, by, why) => {
+                let why = (cx.steps.redact)(cx.secrets, &why).into_owned();
                 record_refusal(
                     cx,
                     &call,
@@ -259,7 +256,7 @@ impl Turn {
         let limit = cx.resolved.knobs.max_tool_result_chars;
         let text = (cx.steps.redact)(cx.secrets, shown);
         let shown = (cx.steps.preview)(&text, "", limit);
-        self.settle(slot, outcome, shown.text.into(), shown.cut, cx);
+        self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
     }
 }
 

@@ -11,6 +11,8 @@ pub struct SlotEnd {
     pub outcome: Outcome,
     /// What the model is shown.
     pub shown: Arc<str>,
+    /// Whether the middle of it was cut.
+    pub cut: bool,
 }
 
 #[derive(Debug)]

@@ -114,7 +114,12 @@ pub(super) fn reverse_slots(record: &Record<'_>) -> Maybe {
 
 pub(super) fn speak_between_results(record: &Record<'_>) -> Maybe {
     let (at, place) = result(record, |at, place, fact| {
-        let maker = fact.messages.get(place.checked_sub(1)?)?;
+        // Who made the calls stands right before, be it in the entry before.
+        let earlier = |(other, _): &At<'_, TranscriptAppended>| *other < at;
+        let maker = match place.checked_sub(1) {
+            Some(before) => fact.messages.get(before)?,
+            None => record.in_session(at).rfind(earlier)?.1.messages.last()?,
+        };
         (!maker.calls.is_empty()).then_some((at, place))
     })?;
     record.alter(at, |fact: &mut TranscriptAppended| {
