@@ -142,6 +142,17 @@ fn compared_arguments_are_matched_first_in_either_order() {
     }
 }
 
+#[test]
+fn arguments_that_are_no_object_fit_nothing() {
+    let want = sketch::expected("a{}");
+    for args in [serde_json::json!([]), serde_json::json!(null), serde_json::json!("{}")] {
+        let mut got = sketch::made("a{}", sketch::registry());
+        got[0].args = Some(args.clone());
+        let found = matching(&want, &got, sketch::registry());
+        assert_eq!(found.pairs[0].args_ok, Some(false), "{args}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
