@@ -263,7 +263,8 @@ fn conclude(
         metrics: all,
         counts,
         gates,
-        coverage: coverage(suite),
+        // Only a suite with prompts promises to cover its tools with them.
+        coverage: suite.file.prompts.as_ref().map(|_| coverage(suite)).unwrap_or_default(),
         digests,
         comparison,
         complete,
