@@ -140,7 +140,7 @@ fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), Ref
         return Err(("intent", "none of its action types is intended".to_owned()));
     }
     let reason = match (actions.len(), domains) {
-        (0, 0) => "no action type is declared, so every capability may serve".to_owned(),
+        (0, 0) => "no action is declared, any may serve".to_owned(),
         (a, d) => format!("serves the intent: {a} action types and {d} domains match"),
     };
     Ok((actions.len() + domains, reason))
