@@ -18,7 +18,7 @@ use proofmark::journal::{Blobs, Entry, Event, Outcome};
 use proofmark::runtime::evidence::preview::preview;
 use proofmark::runtime::guard::Verdict as Said;
 use proofmark::runtime::guard::approval::{Acceptance, accept};
-use proofmark::runtime::policy::{Decision, Judgement, decide};
+use proofmark::runtime::policy::{self, Decision, Judgement, decide};
 use proofmark::runtime::resolved::Knobs;
 use proofmark::runtime::turn::steps::{Next, Steps};
 use proofmark::sim::mutant;
@@ -346,6 +346,17 @@ fn of_authority() -> Vec<Sabotage> {
     let by = |decide| Steps { decide, ..real };
     let yes = |accept_approval| Steps { accept_approval, ..real };
     vec![
+        (
+            "what policy denies is shown",
+            Steps {
+                may_expose: |tool, principal, rules| {
+                    let judged = policy::may_expose(tool, principal, rules);
+                    Judgement { decision: judged.decision.min(Decision::StrongAsk), ..judged }
+                },
+                ..real
+            },
+            "withheld-scope-missing: ",
+        ),
         (
             "asking and denying become allowing",
             by(|tool, args, principal, rules| {

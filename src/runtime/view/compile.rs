@@ -49,11 +49,14 @@ pub struct ViewRequest<'a> {
     /// Failures in this session by tool, for ranking.
     pub failures: &'a BTreeMap<ToolId, u32>,
     /// The decision that may be replaced by a mutant: whether policy lets a tool be shown.
-    pub may_expose: fn(&Registered, &Principal, &Rules) -> Judgement,
+    pub may_expose: MayExpose,
 }
 
-/// The real exposure decision, for [`ViewRequest::may_expose`].
-pub const MAY_EXPOSE: fn(&Registered, &Principal, &Rules) -> Judgement = may_expose;
+/// Whether policy lets a tool be shown.
+pub type MayExpose = fn(&Registered, &Principal, &Rules) -> Judgement;
+
+/// The real decision, for [`ViewRequest::may_expose`].
+pub const MAY_EXPOSE: MayExpose = may_expose;
 
 struct Candidate {
     tool: Arc<Registered>,
