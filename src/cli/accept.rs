@@ -8,8 +8,9 @@ use clap::Args;
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::suites;
+use super::{Format, suites};
 use crate::report::ReportError;
+use crate::report::json::envelope;
 
 /// Arguments of `accept`.
 #[derive(Debug, Args)]
@@ -24,6 +25,9 @@ pub struct AcceptArgs {
     /// Where reports are
     #[arg(long, default_value = "reports")]
     reports: PathBuf,
+    /// How the answer is written
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
 }
 
 /// Moves proposed baselines into `golden/`.
@@ -49,6 +53,7 @@ pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> 
         let message = format!("run {} proposed nothing to accept", run.trim());
         return Err(CliError::NothingSelected(message));
     }
+    let mut blessed = Vec::new();
     for path in proposed {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let golden = golden_folder(&name)?;
@@ -59,7 +64,15 @@ pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> 
             fs::copy(path.join(file), &fresh).map_err(|error| ReportError::io(&fresh, &error))?;
             fs::rename(&fresh, &target).map_err(|error| ReportError::io(&target, &error))?;
         }
-        output.text(&format!("blessed {}", golden.join("baseline.csv").display()));
+        blessed.push(golden.join("baseline.csv").display().to_string());
+    }
+    match args.format {
+        Format::Human => blessed.iter().for_each(|path| output.text(&format!("blessed {path}"))),
+        Format::Json => {
+            let mut answer = envelope(None, "pass", 0);
+            answer.insert("blessed".into(), blessed.into());
+            output.json(&serde_json::Value::Object(answer));
+        }
     }
     Ok(Exit::Pass)
 }

@@ -121,6 +121,7 @@ fn exit_of(result: &RunResult) -> Exit {
         RunVerdict::Stale => Exit::Stale,
         RunVerdict::Fail => Exit::Fail,
         RunVerdict::Environment => Exit::Environment,
+        RunVerdict::HarnessBug => Exit::HarnessBug,
     }
 }
 

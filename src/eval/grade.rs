@@ -7,7 +7,7 @@ use super::case::{Case, Kind};
 use super::expect::{Matching, matching, satisfies};
 use super::load::Suite;
 use super::metric::counts::{Counts, Ratio};
-use super::trial::TrialRecord;
+use super::trial::{BUG, TrialRecord};
 use crate::journal::event::turn::ProviderFault;
 use crate::law::law::{Finding, Verdict as LawVerdict};
 use crate::runtime::catalog::Registry;
@@ -58,6 +58,8 @@ pub struct Grade {
     pub approvals: u64,
     /// Laws broken.
     pub broken: Vec<&'static str>,
+    /// Whether an assertion of ours failed.
+    pub bug: bool,
     /// What it adds to the counts.
     pub counts: Counts,
 }
@@ -101,11 +103,12 @@ pub fn grade_observed(
         args: best.args(),
         approvals: calls.iter().filter(|call| call.asked).count() as u64,
         broken: broken(findings),
+        bug: fault.is_some_and(|fault| fault.blame == BUG),
         counts: Counts::default(),
     };
     law_counts(&mut grade, findings);
     match fault.map(|fault| fault.blame.as_str()) {
-        Some("harness") => grade.verdict = Verdict::HarnessFault,
+        Some("harness" | BUG) => grade.verdict = Verdict::HarnessFault,
         Some("infrastructure") => grade.verdict = Verdict::InfrastructureFault,
         _ => {}
     }

@@ -31,6 +31,8 @@ pub enum RunVerdict {
     Fail,
     /// A provider or the environment failed.
     Environment,
+    /// An assertion of ours failed.
+    HarnessBug,
 }
 
 impl RunVerdict {
@@ -39,9 +41,11 @@ impl RunVerdict {
         match self {
             Self::Pass => "pass",
             Self::Fail => "fail",
-            Self::NothingSelected | Self::Inconclusive | Self::Stale | Self::Environment => {
-                "inconclusive"
-            }
+            Self::NothingSelected
+            | Self::Inconclusive
+            | Self::Stale
+            | Self::Environment
+            | Self::HarnessBug => "inconclusive",
         }
     }
 }
@@ -72,7 +76,11 @@ pub fn suite_verdict(suite: &SuiteResult, proposing: bool) -> RunVerdict {
         0 => RunVerdict::Pass,
         _ => RunVerdict::Environment,
     };
-    gates.max(baseline).max(environment)
+    let bug = match suite.cases.iter().any(|case| case.bug) {
+        true => RunVerdict::HarnessBug,
+        false => RunVerdict::Pass,
+    };
+    gates.max(baseline).max(environment).max(bug)
 }
 
 impl RunResult {

@@ -66,6 +66,8 @@ pub struct CaseResult {
     pub trials: (u32, u32),
     /// What was not as expected, in the first trial that failed.
     pub complaints: Vec<String>,
+    /// Whether an assertion of ours failed in a trial.
+    pub bug: bool,
     /// Its row for the baseline.
     pub row: Row,
 }
@@ -174,7 +176,8 @@ impl SuiteRun<'_> {
             tokio::task::yield_now().await;
             let plan =
                 TrialPlan { case: Arc::clone(&case), provider: Arc::clone(&provider), number };
-            let record = trial::run(self.suite, &plan, (self.shared, self.suite_shared)).await;
+            let record =
+                trial::run_guarded(self.suite, &plan, (self.shared, self.suite_shared)).await;
             let mut judge = Judge::new(Some(receipt_key(&record.seed.hex())));
             let findings = judge.journal(record.journal.entries(), record.journal.blobs());
             let graded = grade(self.suite, &case, &record, &findings);
@@ -195,6 +198,7 @@ impl SuiteRun<'_> {
             verdict: failed.map_or(Verdict::HarnessFault, |grade| grade.verdict),
             complaints: failed.map(|grade| grade.complaints.clone()).unwrap_or_default(),
             trials: (trials, u32::try_from(passed).unwrap_or(u32::MAX)),
+            bug: grades.iter().any(|grade| grade.bug),
             row: Row::new(&case.id, &provider, &grades, evidence),
             provider,
             case: Arc::clone(&case),
@@ -263,7 +267,8 @@ fn conclude(
         metrics: all,
         counts,
         gates,
-        coverage: coverage(suite),
+        // Only a suite with prompts promises to cover its tools with them.
+        coverage: suite.file.prompts.as_ref().map(|_| coverage(suite)).unwrap_or_default(),
         digests,
         comparison,
         complete,

@@ -1,6 +1,9 @@
 //! One run of one case.
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::Poll;
 
 use super::case::Case;
 use super::fixture::{self, Shared, SuiteShared};
@@ -37,11 +40,46 @@ pub struct TrialRecord {
     pub fault: Option<ProviderFault>,
 }
 
+/// Blame of a fault that is our own bug: an assertion failed.
+pub const BUG: &str = "bug";
+
+/// Runs one trial. A failing assertion of ours ends this trial and not the run.
+pub async fn run_guarded(
+    suite: &Suite,
+    plan: &TrialPlan,
+    shared: (&Shared, &SuiteShared),
+) -> TrialRecord {
+    let mut work = Box::pin(run(suite, plan, shared));
+    let caught = poll_fn(|cx| {
+        // Whatever a panic left half done is dropped with the trial.
+        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(record)) => Poll::Ready(Ok(record)),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    });
+    caught.await.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        let message = said.unwrap_or("a panic without words").to_owned();
+        TrialRecord {
+            id: id(suite, plan),
+            seed: fixture::seed(&suite.name, &plan.case.id, &plan.provider, plan.number),
+            journal: Journal::new(),
+            final_text: None,
+            fault: Some(ProviderFault { blame: BUG.to_owned(), message }),
+        }
+    })
+}
+
+fn id(suite: &Suite, plan: &TrialPlan) -> Arc<str> {
+    format!("{}/{}@{}#{}", suite.name, plan.case.id, plan.provider, plan.number).into()
+}
+
 /// Runs one trial.
 pub async fn run(suite: &Suite, plan: &TrialPlan, shared: (&Shared, &SuiteShared)) -> TrialRecord {
     let case = &plan.case;
-    let id: Arc<str> =
-        format!("{}/{}@{}#{}", suite.name, case.id, plan.provider, plan.number).into();
+    let id = id(suite, plan);
     let seed = fixture::seed(&suite.name, &case.id, &plan.provider, plan.number);
     let parts = fixture::build(suite, case, &plan.provider, (Arc::clone(&id), seed), shared);
     let mut session = Session::open(parts);

@@ -8,7 +8,7 @@ use super::credential::Broker;
 use super::dialect::{Dialect, Rendering, ToolList};
 use super::evidence::receipt::ReceiptKey;
 use super::policy::{Principal, Rules};
-use super::view::compile::MAY_EXPOSE;
+use super::view::compile::MayExpose;
 use super::view::{Environment, View, ViewRequest, compile};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;
@@ -85,7 +85,11 @@ pub struct ViewCache {
 
 impl Resolved {
     /// The view for the present state, compiled or remembered.
-    pub fn view(&self, failures: &BTreeMap<ToolId, u32>) -> Arc<CompiledView> {
+    pub fn view(
+        &self,
+        failures: &BTreeMap<ToolId, u32>,
+        may_expose: MayExpose,
+    ) -> Arc<CompiledView> {
         let key = self.key(failures);
         let mut views = self.views.views.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = views.get(&key) {
@@ -99,7 +103,7 @@ impl Resolved {
             environment: &self.environment,
             excluded: &self.excluded,
             failures,
-            may_expose: MAY_EXPOSE,
+            may_expose,
         });
         let tools = self.knobs.dialect.tools(&view, self.knobs.rendering);
         let compiled = Arc::new(CompiledView { view, tools });

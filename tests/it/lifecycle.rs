@@ -12,13 +12,14 @@ use proofmark::eval::case::{Case, ExpectedCall, Mode};
 use proofmark::eval::fixture::{Shared, receipt_key};
 use proofmark::eval::grade::{Verdict, grade};
 use proofmark::eval::load::{Listed, Suite, load};
+use proofmark::eval::outcome::{RunVerdict, suite_verdict};
 use proofmark::eval::runner::{RunEvent, RunOptions, SuiteResult, run_suite};
 use proofmark::eval::trial::TrialRecord;
 use proofmark::journal::{Blobs, Entry, Event, Outcome};
 use proofmark::runtime::evidence::preview::preview;
 use proofmark::runtime::guard::Verdict as Said;
 use proofmark::runtime::guard::approval::{Acceptance, accept};
-use proofmark::runtime::policy::{Decision, Judgement, decide};
+use proofmark::runtime::policy::{self, Decision, Judgement, decide};
 use proofmark::runtime::resolved::Knobs;
 use proofmark::runtime::turn::steps::{Next, Steps};
 use proofmark::sim::mutant;
@@ -347,6 +348,17 @@ fn of_authority() -> Vec<Sabotage> {
     let yes = |accept_approval| Steps { accept_approval, ..real };
     vec![
         (
+            "what policy denies is shown",
+            Steps {
+                may_expose: |tool, principal, rules| {
+                    let judged = policy::may_expose(tool, principal, rules);
+                    Judgement { decision: judged.decision.min(Decision::StrongAsk), ..judged }
+                },
+                ..real
+            },
+            "withheld-scope-missing: ",
+        ),
+        (
             "asking and denying become allowing",
             by(|tool, args, principal, rules| {
                 let judged = decide(tool, args, principal, rules);
@@ -408,6 +420,17 @@ fn every_sabotage_is_noticed() {
         }
     }
     assert_eq!(unnoticed, Vec::<String>::new());
+}
+
+#[test]
+fn an_assertion_of_ours_ends_its_trial_and_not_the_run() {
+    let suite = suite();
+    let steps = Steps { next: |_, _| panic!("our own bug"), ..Steps::REAL };
+    let result = run(&suite, steps, |_, _| {});
+    assert_eq!(result.cases.len(), suite.cases.len());
+    assert!(result.cases.iter().all(|case| case.bug));
+    assert!(complaints(&result)[0].contains("bug fault: our own bug"));
+    assert_eq!(suite_verdict(&result, false), RunVerdict::HarnessBug);
 }
 
 /// The mutants that no journal of the present runtime offers a place to.

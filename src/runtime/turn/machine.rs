@@ -147,7 +147,7 @@ impl Turn {
             return self.end(TurnEnd::IterationCap, cx);
         }
         self.iterations += 1;
-        let compiled = cx.resolved.view(cx.failures);
+        let compiled = cx.resolved.view(cx.failures, cx.steps.may_expose);
         let view = &compiled.view;
         let fact = ViewCompiled {
             view: view.digest,

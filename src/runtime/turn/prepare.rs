@@ -27,11 +27,18 @@ use crate::tool::schema::ArgumentError;
 impl Turn {
     /// Fixes one slot per call, before anything else happens.
     pub(super) fn open_batch(&mut self, text: Arc<str>, calls: Vec<RawCall>, cx: &mut Lent<'_>) {
-        let ids = pin(&calls, cx.transcript, cx.world);
         let redact = |text: &str| (cx.steps.redact)(cx.secrets, text).into_owned();
+        // Nothing of a reply is recorded or rendered before it is scrubbed: names and ids too.
+        let scrub = |raw: RawCall| RawCall {
+            id: raw.id.as_deref().map(redact),
+            name: redact(&raw.name),
+            arguments: redact(&raw.arguments),
+        };
+        let calls: Vec<RawCall> = calls.into_iter().map(scrub).collect();
+        let ids = pin(&calls, cx.transcript, cx.world);
         let mut proposed = Vec::new();
         for ((index, raw), call) in (0..).zip(calls).zip(ids) {
-            let arguments = Arguments::read(&redact(&raw.arguments));
+            let arguments = Arguments::read(&raw.arguments);
             proposed.push(Proposed { call, provider_id: raw.id, name: raw.name, arguments, index });
         }
         self.batch = cx.world.next_id("b");

@@ -17,11 +17,14 @@ use crate::runtime::guard::{Resolved, Validated, approval, resolve, validate};
 use crate::runtime::policy::{self, Judgement, Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::View;
+use crate::runtime::view::compile::MayExpose;
 use crate::tool::schema::ArgumentError;
 
 /// The decisions.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps {
+    /// Step 1: whether policy lets a tool be shown.
+    pub may_expose: MayExpose,
     /// Step 5b: the name in this view.
     pub resolve: fn(Proposed, &View) -> Result<Resolved, (Proposed, Unavailability)>,
     /// Step 5e: the arguments against the schema.
@@ -65,6 +68,7 @@ pub enum Next {
 impl Steps {
     /// The product.
     pub const REAL: Self = Self {
+        may_expose: policy::may_expose,
         resolve: resolve::resolve,
         validate: validate::validate,
         decide: policy::decide,

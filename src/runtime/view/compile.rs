@@ -49,11 +49,14 @@ pub struct ViewRequest<'a> {
     /// Failures in this session by tool, for ranking.
     pub failures: &'a BTreeMap<ToolId, u32>,
     /// The decision that may be replaced by a mutant: whether policy lets a tool be shown.
-    pub may_expose: fn(&Registered, &Principal, &Rules) -> Judgement,
+    pub may_expose: MayExpose,
 }
 
-/// The real exposure decision, for [`ViewRequest::may_expose`].
-pub const MAY_EXPOSE: fn(&Registered, &Principal, &Rules) -> Judgement = may_expose;
+/// Whether policy lets a tool be shown.
+pub type MayExpose = fn(&Registered, &Principal, &Rules) -> Judgement;
+
+/// The real decision, for [`ViewRequest::may_expose`].
+pub const MAY_EXPOSE: MayExpose = may_expose;
 
 struct Candidate {
     tool: Arc<Registered>,
@@ -140,7 +143,7 @@ fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), Ref
         return Err(("intent", "none of its action types is intended".to_owned()));
     }
     let reason = match (actions.len(), domains) {
-        (0, 0) => "no action type is declared, so every capability may serve".to_owned(),
+        (0, 0) => "no action is declared, any may serve".to_owned(),
         (a, d) => format!("serves the intent: {a} action types and {d} domains match"),
     };
     Ok((actions.len() + domains, reason))
