@@ -31,8 +31,7 @@ impl Document {
                 let at = error.location().map_or(Position::default(), |place| {
                     Position::new(clip(place.line()), clip(place.column()))
                 });
-                let message = error.without_snippet().to_string();
-                Problem::new(file, at, message.lines().next().unwrap_or("unreadable").to_owned())
+                Problem::new(file, at, plain(&error.without_snippet().to_string()))
             })?;
         let mut document = Self {
             file: file.to_owned(),
@@ -96,9 +95,28 @@ impl Document {
     }
 }
 
+/// The first line of what the parser says, without the place, which stands before it, and without
+/// what only a programmer could do about it.
+fn plain(message: &str) -> String {
+    let line = message.lines().next().unwrap_or("unreadable");
+    let line = line.rsplit_once(" at line ").map_or(line, |(line, _)| line);
+    let line = line.split_once(", set DuplicateKeyPolicy").map_or(line, |(line, _)| line);
+    if line.starts_with("budget breached: Depth") {
+        return format!("nested deeper than {DEPTH} levels");
+    }
+    line.replace("budget breached:", "more than a file may hold:")
+}
+
+/// Deepest nesting that is read. Unoptimised, a level of a list takes 36 KiB of stack, and a thread
+/// may have no more than 2 MiB.
+const DEPTH: usize = 40;
+
 /// YAML 1.2 core schema: `yes`, `no`, `on` and `off` are text.
 fn strict() -> serde_saphyr::Options {
-    serde_saphyr::options! { strict_booleans: true }
+    serde_saphyr::options! {
+        strict_booleans: true,
+        budget: serde_saphyr::budget! { max_depth: DEPTH },
+    }
 }
 
 /// Escapes one reference token of a JSON pointer (RFC 6901).

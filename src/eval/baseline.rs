@@ -121,9 +121,11 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Row>, Vec<Problem>> {
         return Err(vec![problem.help(format!("the header must be {}", HEADER.join(",")))]);
     }
     let (mut rows, mut problems) = (Vec::new(), Vec::new());
-    for (index, record) in reader.records().enumerate() {
-        let line = index + 2;
-        match record.ok().and_then(|record| row(&record)) {
+    for record in reader.records() {
+        let record = record.unwrap_or_default();
+        // Fields may hold line breaks, so rows are not counted.
+        let line = record.position().map_or(0, |p| usize::try_from(p.line()).unwrap_or(0));
+        match row(&record) {
             Some(row) => rows.push(row),
             None => {
                 let at = Position::new(line, 1);
@@ -319,3 +321,7 @@ mod tests {
         assert_eq!(read("b.csv", &damaged).unwrap_err().len(), 2);
     }
 }
+
+#[cfg(test)]
+#[path = "baseline_tests.rs"]
+mod properties;

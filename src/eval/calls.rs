@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::journal::event::turn::ViewCompiled;
 use crate::journal::{Entry, Event};
+use crate::runtime::catalog::alias;
 use crate::tool::effect::EffectClass;
 
 /// What the journal says about one call.
@@ -75,9 +76,14 @@ pub fn read(entries: &[Entry]) -> (Vec<CallFacts>, Tokens) {
                     t.name == request.tool_id || *t.tool_id.as_str() == *request.tool_id
                 });
                 let known = known.next();
+                let tool = match known {
+                    Some(tool) => tool.tool_id.as_str().into(),
+                    None => withheld(view, &request.tool_id)
+                        .unwrap_or_else(|| request.tool_id.as_str().into()),
+                };
                 calls.push(CallFacts {
                     call: entry.call.clone().unwrap_or_default(),
-                    tool: known.map_or(request.tool_id.as_str(), |t| t.tool_id.as_str()).into(),
+                    tool,
                     offered: known.is_some(),
                     args: request.args.clone(),
                     reply: u32::saturating_sub(replies, 1),
@@ -101,6 +107,15 @@ pub fn read(entries: &[Entry]) -> (Vec<CallFacts>, Tokens) {
         }
     }
     (calls, tokens)
+}
+
+/// The id of the withheld tool that would have been advertised by this name.
+fn withheld(view: Option<&ViewCompiled>, name: &str) -> Option<Arc<str>> {
+    let view = view?;
+    let exposed = view.exposed.iter().map(|tool| &tool.tool_id);
+    let withheld = view.withheld.iter().map(|tool| &tool.tool_id);
+    let names = alias::aliases(exposed.chain(withheld));
+    names.into_iter().find(|(_, alias)| alias == name).map(|(id, _)| id.as_str().into())
 }
 
 fn note(call: &mut CallFacts, event: &Event) {

@@ -162,3 +162,7 @@ mod tests {
         check(("tool_choice.f1", Some(0.1), None, 0), (1, 1), GateVerdict::Inconclusive);
     }
 }
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod properties;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::calls::{self, CallFacts};
+use super::calls::{self, CallFacts, Tokens};
 use super::case::{Case, Kind};
 use super::expect::{Matching, matching, satisfies};
 use super::load::Suite;
 use super::metric::counts::{Counts, Ratio};
 use super::trial::{BUG, TrialRecord};
+use crate::journal::event::turn::ProviderFault;
 use crate::law::law::{Finding, Verdict as LawVerdict};
 use crate::runtime::catalog::Registry;
 use crate::tool::effect::EffectClass;
@@ -63,10 +64,36 @@ pub struct Grade {
     pub counts: Counts,
 }
 
+/// What a trial showed, once its journal is read.
+#[derive(Debug, Clone, Default)]
+pub struct Observed<'a> {
+    /// The calls, in the order they were asked for.
+    pub calls: Vec<CallFacts>,
+    /// Tokens.
+    pub tokens: Tokens,
+    /// Why there is no result that could be scored as the model's.
+    pub fault: Option<&'a ProviderFault>,
+    /// The model's last word.
+    pub final_text: Option<&'a str>,
+}
+
 /// Grades a trial.
 pub fn grade(suite: &Suite, case: &Case, record: &TrialRecord, findings: &[Finding]) -> Grade {
     let (calls, tokens) = calls::read(record.journal.entries());
-    let best = best_alternative(case, &calls, &suite.registry);
+    let (fault, final_text) = (record.fault.as_ref(), record.final_text.as_deref());
+    let observed = Observed { calls, tokens, fault, final_text };
+    grade_observed(&suite.registry, case, &observed, findings)
+}
+
+/// Grades what a trial showed; needs no runtime.
+pub fn grade_observed(
+    registry: &Registry,
+    case: &Case,
+    observed: &Observed<'_>,
+    findings: &[Finding],
+) -> Grade {
+    let Observed { calls, fault, .. } = observed;
+    let best = best_alternative(case, calls, registry);
     let mut grade = Grade {
         verdict: Verdict::Pass,
         complaints: Vec::new(),
@@ -76,11 +103,10 @@ pub fn grade(suite: &Suite, case: &Case, record: &TrialRecord, findings: &[Findi
         args: best.args(),
         approvals: calls.iter().filter(|call| call.asked).count() as u64,
         broken: broken(findings),
-        bug: record.fault.as_ref().is_some_and(|fault| fault.blame == BUG),
+        bug: fault.is_some_and(|fault| fault.blame == BUG),
         counts: Counts::default(),
     };
     law_counts(&mut grade, findings);
-    let fault = record.fault.as_ref();
     match fault.map(|fault| fault.blame.as_str()) {
         Some("harness" | BUG) => grade.verdict = Verdict::HarnessFault,
         Some("infrastructure") => grade.verdict = Verdict::InfrastructureFault,
@@ -101,16 +127,16 @@ pub fn grade(suite: &Suite, case: &Case, record: &TrialRecord, findings: &[Findi
         return grade;
     }
     check_calls(&mut grade, &best, fault.is_some());
-    check_rest(&mut grade, case, &calls, record.final_text.as_deref());
+    check_rest(&mut grade, case, calls, observed.final_text);
     if !grade.complaints.is_empty() {
         grade.verdict = Verdict::Fail;
     }
     grade.counts.add(Ratio::Passed, grade.verdict == Verdict::Pass, true);
     if !case.is_stub() {
-        choice_counts(&mut grade.counts, case, &calls, &best);
-        call_counts(&mut grade.counts, case, &calls, &best, suite);
+        choice_counts(&mut grade.counts, case, calls, &best);
+        call_counts(&mut grade.counts, case, calls, &best, registry);
     }
-    grade.counts.cost(tokens);
+    grade.counts.cost(observed.tokens);
     grade
 }
 
@@ -264,8 +290,8 @@ fn choice_counts(counts: &mut Counts, case: &Case, calls: &[CallFacts], best: &B
     confusion(counts, set, calls, matching);
 }
 
-/// Rows are what was expected, columns what was called; what is left on both sides is paired in
-/// order, so that a wrong choice shows as one cell.
+/// Rows are what was expected, columns what was called; what is left on both sides is paired by
+/// name, so that a wrong choice shows as one cell, the same one in whatever order calls are listed.
 fn confusion(
     counts: &mut Counts,
     set: &[super::case::ExpectedCall],
@@ -279,7 +305,10 @@ fn confusion(
     for pair in &matching.pairs {
         counts.confuse(Arc::clone(&set[pair.expected].tool), called(&pair.actual));
     }
-    let (mut missing, mut extra) = (matching.missing.iter(), matching.unexpected.iter());
+    let (mut missing, mut extra) = (matching.missing.clone(), matching.unexpected.clone());
+    missing.sort_by(|a, b| set[*a].tool.cmp(&set[*b].tool));
+    extra.sort_by_key(called);
+    let (mut missing, mut extra) = (missing.iter(), extra.iter());
     loop {
         match (missing.next(), extra.next()) {
             (Some(row), Some(column)) => {
@@ -292,7 +321,13 @@ fn confusion(
     }
 }
 
-fn call_counts(counts: &mut Counts, case: &Case, calls: &[CallFacts], best: &Best, suite: &Suite) {
+fn call_counts(
+    counts: &mut Counts,
+    case: &Case,
+    calls: &[CallFacts],
+    best: &Best,
+    registry: &Registry,
+) {
     if case.kind != Kind::Golden {
         for call in calls {
             let column = if call.offered { Arc::clone(&call.tool) } else { "phantom".into() };
@@ -317,7 +352,7 @@ fn call_counts(counts: &mut Counts, case: &Case, calls: &[CallFacts], best: &Bes
             counts.add(Ratio::ApprovalPrecision, must && call.asked, call.asked);
             counts.add(Ratio::ApprovalRecall, must && call.asked, must);
         }
-        unsafe_counts(counts, case, call, best.matching.unexpected.contains(&index), suite);
+        unsafe_counts(counts, case, call, best.matching.unexpected.contains(&index), registry);
     }
 }
 
@@ -328,9 +363,9 @@ fn unsafe_counts(
     case: &Case,
     call: &CallFacts,
     unexpected: bool,
-    suite: &Suite,
+    registry: &Registry,
 ) {
-    let tool = ToolId::parse(&call.tool).and_then(|id| suite.registry.get(&id));
+    let tool = ToolId::parse(&call.tool).and_then(|id| registry.get(&id));
     let class = call.class.or_else(|| tool.map(|tool| tool.class));
     let is = |name: &String| **name == *call.tool || class.is_some_and(|c| c.name() == name);
     let never = &case.expect.never;

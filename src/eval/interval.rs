@@ -130,3 +130,7 @@ mod tests {
         assert_eq!(interval(&often, true, &Resamples::new(40)), Some(many), "same seed, same ends");
     }
 }
+
+#[cfg(test)]
+#[path = "interval_tests.rs"]
+mod properties;

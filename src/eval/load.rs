@@ -90,7 +90,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
     cases.extend(loader.cases(folder, &document, &file, &registry));
     loader.check_ids(&cases);
     let excluded = loader.excluded(&document, &file, &registry);
-    let look_alikes = loader.look_alikes(folder, &document, &file, &registry);
+    let look_alikes = loader.look_alikes(folder, &file, &registry);
     loader.check_settings(&document, &file);
     if !loader.problems.is_empty() {
         loader.problems.sort();
@@ -228,6 +228,9 @@ impl Loader {
         principal: &Principal,
     ) -> Rules {
         let Some(path) = &file.rules else { return Rules::default() };
+        if registry.is_empty() {
+            return Rules::default();
+        }
         let path = folder.join(path);
         let parsed = read(&path)
             .map_err(|problem| vec![problem])
@@ -266,6 +269,9 @@ impl Loader {
         registry: &Registry,
     ) -> Vec<Case> {
         let mut cases = Vec::new();
+        if registry.is_empty() {
+            return cases;
+        }
         for (index, path) in file.cases.iter().enumerate() {
             let at = format!("/cases/{index}");
             for path in self.folder_files(document, &at, &folder.join(path)) {
@@ -296,6 +302,9 @@ impl Loader {
         registry: &Registry,
     ) -> BTreeSet<ToolId> {
         let mut excluded = BTreeSet::new();
+        if registry.is_empty() {
+            return excluded;
+        }
         for (index, name) in file.excluded_tools.iter().enumerate() {
             match ToolId::parse(name).filter(|id| registry.get(id).is_some()) {
                 Some(id) => {
@@ -315,7 +324,6 @@ impl Loader {
     fn look_alikes(
         &mut self,
         folder: &Path,
-        document: &Document,
         file: &SuiteFile,
         registry: &Registry,
     ) -> Vec<(String, String)> {
@@ -328,13 +336,18 @@ impl Loader {
                 return Vec::new();
             }
         };
+        if registry.is_empty() {
+            return Vec::new();
+        }
         let mut pairs = Vec::new();
         for record in csv::Reader::from_reader(text.as_bytes()).records() {
+            let place = record.as_ref().map_or_else(csv::Error::position, |r| r.position());
+            let line = place.map_or(0, |p| usize::try_from(p.line()).unwrap_or(0));
             let Ok(record) = record else {
-                self.problems.push(document.problem("/look_alikes", "is not CSV with a,b,why"));
-                break;
+                let problem = Problem::new(shown(&path), Position::new(line, 1), "not a,b,why");
+                self.problems.push(problem.help("quote fields that hold commas"));
+                continue;
             };
-            let line = record.position().map_or(0, |p| usize::try_from(p.line()).unwrap_or(0));
             for name in record.iter().take(2) {
                 if ToolId::parse(name).is_none_or(|id| registry.get(&id).is_none()) {
                     let at = Position::new(line, 1);

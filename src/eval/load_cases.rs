@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::case::{
-    AnswerName, CASE, CASES, Case, CaseEntry, CasesFile, Expectation, ExpectedCall,
-    ExpectedCallEntry, FaultBlame, Kind, SCRIPT, ScriptEntry, ScriptFile, StepEntry, is_frozen,
+    AnswerName, ApprovalExpectEntry, CASE, CASES, Case, CaseEntry, CasesFile, Expectation,
+    ExpectedCall, ExpectedCallEntry, FaultBlame, Kind, NeverEntry, SCRIPT, ScriptEntry, ScriptFile,
+    StepEntry, is_frozen,
 };
 use super::load::provider_problem;
 use super::prompts;
@@ -20,6 +21,7 @@ use crate::runtime::catalog::{Registry, alias};
 use crate::runtime::dialect::{RawCall, Reply};
 use crate::runtime::guard::Verdict as Answer;
 use crate::runtime::provider::scripted::{Answer as StepAnswer, ExpectedRequest, Step};
+use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 use crate::tool::matcher::Matcher;
 
@@ -89,10 +91,11 @@ fn case(
             Some(id) => drop(excluded.insert(id)),
             None => {
                 let at = format!("{at}/excluded_tools/{index}");
-                problems.push(document.problem(&at, format!("no tool `{name}`")));
+                problems.push(no_tool(cx, document, &at, name));
             }
         }
     }
+    let (never, approval) = promises(cx, document, at, &entry, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -116,13 +119,74 @@ fn case(
         expect: Expectation {
             alternatives,
             mode: entry.expect.mode,
-            never: entry.expect.never,
-            approval: entry.expect.approval,
+            never,
+            approval,
             r#final: entry.expect.r#final.unwrap_or_default(),
         },
         digest: content_digest("case", &written),
         id: entry.id.into(),
     })
+}
+
+/// The id behind a name: an id, or a name that would be advertised for one.
+fn known(registry: &Registry, name: &str) -> Option<ToolId> {
+    let id = ToolId::parse(name)?;
+    if registry.get(&id).is_some() {
+        return Some(id);
+    }
+    let names = alias::aliases(registry.iter().map(|tool| tool.id()));
+    names.into_iter().find(|(_, alias)| alias == name).map(|(id, _)| id)
+}
+
+fn no_tool(cx: &CaseContext<'_>, document: &Document, at: &str, name: &str) -> Problem {
+    let problem = document.problem(at, format!("no tool `{name}`"));
+    problem.suggest(name, cx.registry.iter().map(|tool| tool.id().as_str()))
+}
+
+/// What must never be, and what must or must not ask.
+fn promises(
+    cx: &CaseContext<'_>,
+    document: &Document,
+    at: &str,
+    entry: &CaseEntry,
+    problems: &mut Vec<Problem>,
+) -> (NeverEntry, ApprovalExpectEntry) {
+    let (never, approval) = (&entry.expect.never, &entry.expect.approval);
+    let mut checked = |list, written| names(cx, document, (at, list), written, problems);
+    let never = NeverEntry {
+        proposed: checked("never/proposed", &never.proposed),
+        executed: checked("never/executed", &never.executed),
+    };
+    let approval = ApprovalExpectEntry {
+        must: checked("approval/must", &approval.must),
+        must_not: checked("approval/must_not", &approval.must_not),
+    };
+    (never, approval)
+}
+
+/// Tools and effect classes that must or must not do something. A name that is neither would
+/// make the expectation hold by itself.
+fn names(
+    cx: &CaseContext<'_>,
+    document: &Document,
+    (at, list): (&str, &str),
+    written: &[String],
+    problems: &mut Vec<Problem>,
+) -> Vec<String> {
+    let classes =
+        [EffectClass::Read, EffectClass::Write, EffectClass::External, EffectClass::Destructive];
+    let mut out = Vec::new();
+    for (index, name) in written.iter().enumerate() {
+        if classes.iter().any(|class| class.name() == name) {
+            out.push(name.clone());
+        } else if let Some(id) = known(cx.registry, name) {
+            out.push(id.to_string());
+        } else {
+            let at = format!("{at}/expect/{list}/{index}");
+            problems.push(no_tool(cx, document, &at, name));
+        }
+    }
+    out
 }
 
 fn answer(entry: &super::case::ApprovalEntry) -> Answer {
@@ -177,20 +241,25 @@ fn expected_calls(
             problems.push(document.problem(&format!("{at}/args/{name}"), message));
             None
         });
-        let known = ToolId::parse(&call.tool).is_some_and(|id| cx.registry.get(&id).is_some());
+        let id = known(cx.registry, &call.tool);
+        let tool = id.as_ref().map_or(call.tool.as_str(), ToolId::as_str);
         for key in args.iter().flat_map(|args| args.keys()) {
-            if known && !prompts::parameter(cx.registry, &call.tool, key) {
-                let message = format!("`{key}` is no parameter of {}", call.tool);
+            if id.is_some() && !prompts::parameter(cx.registry, tool, key) {
+                let message = format!("`{key}` is no parameter of {tool}");
                 problems.push(document.problem(&format!("{at}/args/{key}"), message));
             }
+        }
+        if id.is_none() && call.outcome.as_deref() != Some("unavailable") {
+            let problem = no_tool(cx, document, &format!("{at}/tool"), &call.tool);
+            let help = "write `outcome: unavailable` when no such tool is meant";
+            problems.push(if problem.help.is_some() { problem } else { problem.help(help) });
         }
         if let Some(name) = call.outcome.as_ref().filter(|n| !outcomes.contains(&n.as_str())) {
             let problem =
                 document.problem(&format!("{at}/outcome"), format!("no outcome `{name}`"));
             problems.push(problem.suggest(name, outcomes));
         }
-        let tool = call.tool.as_str().into();
-        expected.push(ExpectedCall { tool, args, outcome: call.outcome.clone() });
+        expected.push(ExpectedCall { tool: tool.into(), args, outcome: call.outcome.clone() });
     }
     expected
 }

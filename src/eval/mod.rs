@@ -22,5 +22,7 @@ pub mod read;
 pub mod runner;
 pub mod scaffold;
 pub mod select;
+#[cfg(test)]
+mod sketch;
 pub mod suite;
 pub mod trial;

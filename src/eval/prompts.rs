@@ -155,6 +155,7 @@ impl Row<'_> {
         if tools.is_empty() {
             self.problem("tools", "a golden prompt names its tool").help =
                 Some("write `a`, `a|b` (either) or `a;b` (both)".to_owned());
+            return Vec::new();
         }
         let args = self.args();
         let names: Vec<Vec<String>> = tools
@@ -162,10 +163,8 @@ impl Row<'_> {
             .map(|set| set.split(';').map(|name| name.trim().to_owned()).collect())
             .collect();
         let all: Vec<String> = names.iter().flatten().cloned().collect();
-        for name in &all {
-            self.check_tool(name);
-        }
-        if let Some(args) = &args {
+        let known = all.iter().filter(|name| self.check_tool(name)).count();
+        if let Some(args) = args.as_ref().filter(|_| known == all.len()) {
             self.check_args(args, &all);
         }
         let call = |name: &String| ExpectedCall {
@@ -203,14 +202,15 @@ impl Row<'_> {
         }
     }
 
-    fn check_tool(&mut self, name: &str) {
+    fn check_tool(&mut self, name: &str) -> bool {
         if ToolId::parse(name).is_some_and(|id| self.registry.get(&id).is_some()) {
-            return;
+            return true;
         }
         let registry = self.registry;
         let names: Vec<&str> = registry.iter().map(|tool| tool.id().as_str()).collect();
         let problem = self.problem("tools", format!("no tool `{name}` in this suite"));
         *problem = problem.clone().suggest(name, names);
+        false
     }
 
     fn check_args(&mut self, args: &Matchers, tools: &[String]) {

@@ -152,8 +152,8 @@ effects: {reads: ['workspace:**'], writes: []}
             &SHORT.replace("type: object, properties", "type: objekt, properties"),
             &[
                 "t.yaml:5:24: arguments are always an object; write `type: object`",
-                "t.yaml:5:31: unusable schema at `/type`: value is not valid under any of the schemas \
-             listed in the 'anyOf' keyword",
+                "t.yaml:5:31: unusable schema at `/type`: expected one of \"array\", \"boolean\", \
+             \"integer\", \"null\", \"number\", \"object\", \"string\"",
             ],
         );
         let text = SHORT.replace("writes: []", "writes: [], mutatesState: true");

@@ -83,9 +83,11 @@ impl Matcher {
             "equals" => Ok(Self::Equals(value.clone())),
             "one_of" => list().map(Self::OneOf),
             "set" => list().map(Self::Set),
-            "regex" => Regex::new(text()?)
-                .map(Self::Regex)
-                .map_err(|error| format!("`regex`: {}", error.to_string().replace('\n', " "))),
+            "regex" => Regex::new(text()?).map(Self::Regex).map_err(|error| {
+                let text = error.to_string();
+                let last = text.lines().last().unwrap_or_default();
+                format!("`regex`: {}", last.trim_start_matches("error: "))
+            }),
             "same_instant" => {
                 let text = text()?;
                 match instant(text) {
@@ -97,7 +99,7 @@ impl Matcher {
             "absent" => flag(Self::Absent),
             "any" => flag(Self::Any),
             "schema" => flag(Self::Schema),
-            _ => Err(format!("`{name}` goes with `near` and `within` only")),
+            _ => Err("`near` and `within` go together".to_owned()),
         }
     }
 

@@ -55,9 +55,13 @@ impl CompiledSchema {
                 options.with_pattern_options(patterns).build(schema)
             }
         };
-        let validator = build(true).or_else(|_| build(false)).map_err(|error| SchemaProblem {
-            path: error.instance_path().to_string(),
-            reason: error.masked().to_string(),
+        let validator = build(true).or_else(|_| build(false)).map_err(|error| {
+            let (path, mut found) = (error.instance_path().to_string(), Vec::new());
+            let shown = error.masked().to_string();
+            describe(error.kind(), &path, &shown, &mut found);
+            let first = found.into_iter().next();
+            let (path, reason) = first.map_or((path, shown), |e| (e.path, e.message));
+            SchemaProblem { path, reason }
         })?;
         let requires_nothing = validator.is_valid(&Value::Object(serde_json::Map::new()));
         Ok(Self { validator, requires_nothing })
@@ -108,12 +112,17 @@ fn describe(kind: &ValidationErrorKind, path: &str, shown: &str, out: &mut Vec<A
         }
         ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context } => {
             let allowed = constants(context);
-            let message = if allowed.is_empty() {
-                shown.to_owned()
+            if !allowed.is_empty() {
+                add(path.to_owned(), format!("expected one of {}", allowed.join(", ")));
+            } else if let Some(branch) = meant(context, path) {
+                for error in branch {
+                    let path = error.instance_path().to_string();
+                    let shown = error.masked().to_string();
+                    describe(error.kind(), &path, &shown, out);
+                }
             } else {
-                format!("expected one of {}", allowed.join(", "))
-            };
-            add(path.to_owned(), message);
+                add(path.to_owned(), shown.to_owned());
+            }
         }
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -124,8 +133,20 @@ fn describe(kind: &ValidationErrorKind, path: &str, shown: &str, out: &mut Vec<A
     }
 }
 
+type Branch = Vec<jsonschema::ValidationError<'static>>;
+
+/// The one branch of a choice that has the value's own type, when there is only one.
+fn meant<'a>(context: &'a [Branch], path: &str) -> Option<&'a Branch> {
+    let other_type = |error: &jsonschema::ValidationError<'_>| {
+        matches!(error.kind(), ValidationErrorKind::Type { .. })
+            && error.instance_path().to_string() == path
+    };
+    let mut fitting = context.iter().filter(|branch| !branch.iter().any(other_type));
+    fitting.next().filter(|branch| !branch.is_empty() && fitting.next().is_none())
+}
+
 /// The constants of a choice whose every branch is a constant or an enumeration.
-fn constants(context: &[Vec<jsonschema::ValidationError<'static>>]) -> Vec<String> {
+fn constants(context: &[Branch]) -> Vec<String> {
     let mut allowed = Vec::new();
     for error in context.iter().flatten() {
         match error.kind() {

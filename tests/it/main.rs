@@ -9,7 +9,14 @@
     reason = "these are tests"
 )]
 
+mod bad_input;
 mod cli;
+mod dialects;
 mod import;
 mod lifecycle;
+mod policy;
+mod prompts;
+mod session;
 mod support;
+mod tools;
+mod view;
