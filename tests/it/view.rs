@@ -34,7 +34,7 @@ fn check(tool: Descriptor, change: impl FnOnce(&mut Scene), expected: &str) {
     assert_eq!(view.resolve("T.X").map(|tool| tool.id().clone()), Err(Unavailability::Unknown));
 }
 
-const PLAIN: &str = "exposed: no action type is declared, so every capability may serve; ";
+const PLAIN: &str = "exposed: no action is declared, any may serve; ";
 
 #[test]
 fn every_lifecycle_state() {
