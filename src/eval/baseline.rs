@@ -89,6 +89,10 @@ impl Row {
         ]
     }
 
+    fn key(&self) -> (&str, &str) {
+        (&self.case_id, &self.provider)
+    }
+
     fn same_result(&self, other: &Self) -> bool {
         Self { evidence: other.evidence, ..self.clone() } == *other
     }
@@ -126,6 +130,13 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Row>, Vec<Problem>> {
         // Fields may hold line breaks, so rows are not counted.
         let line = record.position().map_or(0, |p| usize::try_from(p.line()).unwrap_or(0));
         match row(&record) {
+            Some(row) if rows.iter().any(|known: &Row| known.key() == row.key()) => {
+                let message = format!("a second row of {} with {}", row.case_id, row.provider);
+                problems.push(
+                    Problem::new(file, Position::new(line, 1), message)
+                        .help("restore the file from version control, or bless the results again"),
+                );
+            }
             Some(row) => rows.push(row),
             None => {
                 let at = Position::new(line, 1);

@@ -40,6 +40,13 @@ pub struct CallFacts {
     pub outcome: Option<&'static str>,
 }
 
+impl CallFacts {
+    /// The tool's id; `phantom` for a name that was not offered.
+    pub fn shown_as(&self) -> Arc<str> {
+        if self.offered { Arc::clone(&self.tool) } else { "phantom".into() }
+    }
+}
+
 /// Tokens, as estimated in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {

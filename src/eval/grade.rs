@@ -283,7 +283,7 @@ fn choice_counts(counts: &mut Counts, case: &Case, calls: &[CallFacts], best: &B
         counts.tool(&set[*index].tool, |tool| tool.missed += 1);
     }
     for index in &matching.unexpected {
-        counts.tool(&calls[*index].tool, |tool| tool.wrong += 1);
+        counts.tool(&calls[*index].shown_as(), |tool| tool.wrong += 1);
     }
     let (held, compared) = best.args();
     counts.add_n(Ratio::ArgsAccurate, held, compared);
@@ -298,10 +298,7 @@ fn confusion(
     calls: &[CallFacts],
     matching: &Matching,
 ) {
-    let called = |index: &usize| {
-        let call = &calls[*index];
-        if call.offered { Arc::clone(&call.tool) } else { "phantom".into() }
-    };
+    let called = |index: &usize| calls[*index].shown_as();
     for pair in &matching.pairs {
         counts.confuse(Arc::clone(&set[pair.expected].tool), called(&pair.actual));
     }
@@ -330,9 +327,8 @@ fn call_counts(
 ) {
     if case.kind != Kind::Golden {
         for call in calls {
-            let column = if call.offered { Arc::clone(&call.tool) } else { "phantom".into() };
-            counts.confuse("none".into(), column);
-            counts.tool(&call.tool, |tool| tool.false_calls += 1);
+            counts.confuse("none".into(), call.shown_as());
+            counts.tool(&call.shown_as(), |tool| tool.false_calls += 1);
         }
         if calls.is_empty() {
             counts.confuse("none".into(), "none".into());
@@ -345,7 +341,10 @@ fn call_counts(
         if call.decision.is_some() {
             counts.add(Ratio::ApprovalRate, call.asked, true);
         }
-        let named = |names: &[String]| names.iter().any(|name| **name == *call.tool);
+        let is = |name: &String| {
+            **name == *call.tool || call.class.is_some_and(|class| class.name() == name)
+        };
+        let named = |names: &[String]| names.iter().any(is);
         let (must, must_not) =
             (named(&case.expect.approval.must), named(&case.expect.approval.must_not));
         if call.decision.is_some() && (must || must_not) {

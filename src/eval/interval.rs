@@ -11,7 +11,7 @@ pub struct Interval {
     pub lo: f64,
     /// Upper end.
     pub hi: f64,
-    /// `wilson`, `one_sided` (nothing, or everything, was seen) or `cluster_bootstrap`.
+    /// `wilson`, `one_sided` (nothing, or everything, was seen), `cluster_bootstrap`, `one_case`.
     pub method: &'static str,
 }
 
@@ -45,24 +45,28 @@ impl Resamples {
 /// The interval of a ratio from its counts per case, in the order of cases. `None` when nothing
 /// was counted.
 ///
-/// Wilson's score interval (Wilson 1927) on the counts when no case was run twice; a percentile
-/// bootstrap over cases (Davison and Hinkley 1997, section 2.4) otherwise. When nothing, or
-/// everything, was seen, the exact one-sided 95 % bound over independent units: cases when they
-/// repeat, else counts (0 of 300 gives 0.0099).
-pub fn interval(clusters: &[(u64, u64)], repeated: bool, draws: &Resamples) -> Option<Interval> {
+/// Wilson's score interval (Wilson 1927) where each case counts once at most; a percentile
+/// bootstrap over cases (Davison and Hinkley 1997, section 2.4) where a case counts more, by
+/// several trials, several calls, or both terms of F1: what one case counts is not independent.
+/// When nothing, or everything, was seen, the exact one-sided 95 % bound over cases (0 of 300
+/// gives 0.0099). One case that was seen both ways says nothing about others.
+pub fn interval(clusters: &[(u64, u64)], draws: &Resamples) -> Option<Interval> {
     let (num, den) = clusters.iter().fold((0, 0), |(n, d), (x, y)| (n + x, d + y));
-    if den == 0 {
+    let units = clusters.iter().filter(|(_, d)| *d > 0).count();
+    if units == 0 {
         return None;
     }
-    let units = if repeated { clusters.iter().filter(|(_, d)| *d > 0).count() as u64 } else { den };
     if num == 0 || num == den {
         let bound = 1.0 - 0.05_f64.powf(1.0 / units as f64);
         let (lo, hi) = if num == 0 { (0.0, bound) } else { (1.0 - bound, 1.0) };
         return Some(Interval { lo, hi, method: "one_sided" });
     }
-    if !repeated || draws.cases != clusters.len() {
+    if clusters.iter().all(|(_, d)| *d <= 1) || draws.cases != clusters.len() {
         let (lo, hi) = wilson(num, den);
         return Some(Interval { lo, hi, method: "wilson" });
+    }
+    if units == 1 {
+        return Some(Interval { lo: 0.0, hi: 1.0, method: "one_case" });
     }
     let mut values: Vec<f64> = draws
         .draws
@@ -95,8 +99,13 @@ pub fn wilson(num: u64, den: u64) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn check(clusters: &[(u64, u64)], repeated: bool, expected: Option<(f64, f64, &str)>) {
-        let found = interval(clusters, repeated, &Resamples::new(clusters.len()));
+    /// So many cases that count once each.
+    fn once(num: usize, den: usize) -> Vec<(u64, u64)> {
+        (0..den).map(|i| (u64::from(i < num), 1)).collect()
+    }
+
+    fn check(clusters: &[(u64, u64)], expected: Option<(f64, f64, &str)>) {
+        let found = interval(clusters, &Resamples::new(clusters.len()));
         match (found, expected) {
             (None, None) => {}
             (Some(found), Some((lo, hi, method))) => {
@@ -110,24 +119,25 @@ mod tests {
     #[test]
     fn known_values() {
         // 17 of 20: statsmodels' proportion_confint(17, 20, method="wilson").
-        check(&[(17, 20)], false, Some((0.639_6, 0.947_6, "wilson")));
-        check(&[(0, 300)], false, Some((0.0, 0.009_94, "one_sided")));
-        check(&[(20, 20)], false, Some((0.860_9, 1.0, "one_sided")));
-        check(&[(0, 0)], false, None);
-        check(&[], true, None);
-        check(&[(0, 50), (0, 50)], true, Some((0.0, 0.776_4, "one_sided")));
+        check(&once(17, 20), Some((0.639_6, 0.947_6, "wilson")));
+        check(&once(0, 300), Some((0.0, 0.009_94, "one_sided")));
+        check(&once(20, 20), Some((0.860_9, 1.0, "one_sided")));
+        check(&[(0, 0)], None);
+        check(&[], None);
+        check(&[(0, 50), (0, 50)], Some((0.0, 0.776_4, "one_sided")));
+        check(&[(3, 4)], Some((0.0, 1.0, "one_case")));
     }
 
     #[test]
-    fn repeated_trials_do_not_narrow_the_interval() {
-        let once: Vec<(u64, u64)> = (0..40).map(|i| (u64::from(i % 4 != 0), 1)).collect();
-        let often: Vec<(u64, u64)> = once.iter().map(|(n, d)| (n * 50, d * 50)).collect();
+    fn what_a_case_counts_more_than_once_does_not_narrow_the_interval() {
+        let single: Vec<(u64, u64)> = (0..40).map(|i| (u64::from(i % 4 != 0), 1)).collect();
+        let often: Vec<(u64, u64)> = single.iter().map(|(n, d)| (n * 50, d * 50)).collect();
         let draws = Resamples::new(40);
-        let one = interval(&once, false, &draws).unwrap();
-        let many = interval(&often, true, &draws).unwrap();
-        assert_eq!(many.method, "cluster_bootstrap");
+        let one = interval(&single, &draws).unwrap();
+        let many = interval(&often, &draws).unwrap();
+        assert_eq!((one.method, many.method), ("wilson", "cluster_bootstrap"));
         assert!((many.hi - many.lo) > 0.8 * (one.hi - one.lo), "{one:?} {many:?}");
-        assert_eq!(interval(&often, true, &Resamples::new(40)), Some(many), "same seed, same ends");
+        assert_eq!(interval(&often, &Resamples::new(40)), Some(many), "same seed, same ends");
     }
 }
 

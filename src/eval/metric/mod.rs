@@ -86,9 +86,8 @@ pub struct CaseCounts {
 /// All metrics of a suite and provider, in the order of reports.
 pub fn metrics(cases: &[CaseCounts], provider: Option<&Arc<str>>) -> Vec<Metric> {
     let draws = Resamples::new(cases.len());
-    let repeated = cases.iter().any(|case| case.trials > 1);
     let base: Scope = provider.map(|name| ("provider", Arc::clone(name))).into_iter().collect();
-    let cx = Context { cases, draws: &draws, repeated, base };
+    let cx = Context { cases, draws: &draws, base };
     let mut out = Vec::new();
     for ratio in Ratio::ALL {
         out.push(cx.ratio(*ratio, &[], |case| case.counts.ratio(*ratio)));
@@ -123,7 +122,6 @@ const SPLIT: &[Ratio] = &[
 struct Context<'a> {
     cases: &'a [CaseCounts],
     draws: &'a Resamples,
-    repeated: bool,
     base: Scope,
 }
 
@@ -142,8 +140,7 @@ impl Context<'_> {
     ) -> Metric {
         let clusters: Vec<(u64, u64)> = self.cases.iter().map(of).collect();
         let (num, den) = clusters.iter().fold((0, 0), |(n, d), (x, y)| (n + x, d + y));
-        let interval =
-            if ratio.is_mean() { None } else { interval(&clusters, self.repeated, self.draws) };
+        let interval = if ratio.is_mean() { None } else { interval(&clusters, self.draws) };
         let method = if ratio.is_mean() { "mean" } else { interval.map_or("n/a", |i| i.method) };
         let scope = self.scope(extra);
         Metric { name: ratio.name(), scope, num: num as f64, den, interval, method }
@@ -184,7 +181,8 @@ impl Context<'_> {
                         _ => (2 * tool.matched, 2 * tool.matched + tool.wrong + tool.missed),
                     }
                 });
-                if let Some(value) = metric.value() {
+                // Names that a model made up are no tool to average over.
+                if let Some(value) = metric.value().filter(|_| **name != *"phantom") {
                     let (sum, count) = sums.entry(metric.name).or_default();
                     *sum += value;
                     *count += 1;

@@ -41,8 +41,11 @@ pub fn messages(transcript: &Transcript) -> String {
             Message::User { text } => wire.push(json!({"role": "user", "content": text})),
             Message::Assistant { text, calls } => {
                 let mut blocks = Vec::new();
-                if !text.is_empty() || calls.is_empty() {
-                    blocks.push(json!({"type": "text", "text": text}));
+                // The API refuses empty text blocks, and empty content.
+                match (text.is_empty(), calls.is_empty()) {
+                    (false, _) => blocks.push(json!({"type": "text", "text": text})),
+                    (true, true) => blocks.push(json!({"type": "text", "text": "(no text)"})),
+                    (true, false) => {}
                 }
                 for call in calls {
                     // The API takes objects only; what was no object was rejected and stands

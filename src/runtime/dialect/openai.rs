@@ -77,7 +77,8 @@ fn message(message: &Message) -> Wire<'_> {
     match message {
         Message::User { text } => Wire::User { content: text },
         Message::Assistant { text, calls } => Wire::Assistant {
-            content: (!text.is_empty()).then_some(text),
+            // The API takes `null` only beside calls.
+            content: (!text.is_empty() || calls.is_empty()).then_some(text),
             tool_calls: calls
                 .iter()
                 .map(|call| WireCall {

@@ -46,7 +46,11 @@ pub fn messages(transcript: &Transcript) -> String {
                 json!({"role": "assistant", "content": content})
             }
             Message::Tool { call, text, .. } => {
-                let content = format!("<tool_result id=\"{call}\">{}</tool_result>", escape(text));
+                let content = format!(
+                    "<tool_result id=\"{}\">{}</tool_result>",
+                    escape(call).replace('"', "&quot;"),
+                    escape(text)
+                );
                 json!({"role": "user", "content": content})
             }
         })
