@@ -1,6 +1,7 @@
-//! Scores the chooser on suites: `choose <folder of suites> [mode]`. Frozen prompts are left out
-//! of every mode but `frozen`; the suite that is not run by default counts whole.
-#![allow(clippy::expect_used, clippy::disallowed_methods)] // a measuring aid
+//! Scores the chooser on suites: `choose <suites> [misses | parts | frozen | knob=value,.. ..]` or
+//! `choose <suites> tune <MetaTool folder> knob=value,..`. Frozen prompts are left out of every mode
+//! but `frozen`; the suite that is not run by default counts whole.
+#![allow(clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout)] // a measuring aid
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -152,7 +153,8 @@ fn summary(rows: &[Row]) -> String {
     let args: Vec<bool> = golden.iter().filter_map(|r| r.args).collect();
     let (j, low, high) = youden(rows);
     format!(
-        "{:.3} @5 {:.3} | auc wrong {:.2} none {:.2} ask {:.2} refuse {:.2} | J {:.3} ({:.3}..{:.3}) | args {}/{}",
+        "{:.3} @5 {:.3} | auc wrong {:.2} none {:.2} ask {:.2} refuse {:.2} \
+         | J {:.3} ({:.3}..{:.3}) | args {}/{}",
         right.len() as f64 / n,
         five / n,
         auc(&right, &wrong),
@@ -183,21 +185,6 @@ fn misses(loaded: &[Loaded]) {
                 }
             }
         }
-    }
-}
-
-fn dump(loaded: &[Loaded]) {
-    for one in loaded {
-        let docs: Vec<serde_json::Value> = one.docs.iter().zip(&one.schemas).map(|(d, s)| serde_json::json!({
-            "name": d.name, "summary": d.summary, "use_when": d.use_when, "avoid_when": d.avoid_when,
-            "examples": d.examples, "parameters": d.parameters, "schema": s})).collect();
-        let cases: Vec<serde_json::Value> = one.cases(false).map(|c| serde_json::json!({
-            "id": &*c.id, "kind": c.kind.name(), "prompt": c.messages[0],
-            "tools": c.expect.alternatives.iter().flatten().map(|x| one.wire.get(&*x.tool)).collect::<Vec<_>>()})).collect();
-        println!(
-            "{}",
-            serde_json::json!({"suite": &*one.suite.name, "docs": docs, "cases": cases})
-        );
     }
 }
 
@@ -364,7 +351,6 @@ fn main() {
         ["calibration", "coding-agent", "office"].iter().map(|s| read(&dir.join(s))).collect();
     match args.get(2).map(String::as_str) {
         Some("misses") => misses(&loaded),
-        Some("dump") => dump(&loaded),
         Some("parts") => {
             for one in &loaded {
                 for r in one.rows(&Tuning::default(), false) {

@@ -1,5 +1,5 @@
 //! Scores the ranker on the MetaTool queries: `metatool <data folder> [tune]`.
-#![allow(clippy::expect_used, clippy::disallowed_methods)] // a measuring aid
+#![allow(clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout)] // a measuring aid
 
 use std::collections::BTreeMap;
 use std::io::Read;

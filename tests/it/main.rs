@@ -8,5 +8,7 @@
     reason = "these are tests"
 )]
 
+mod calibration;
 mod import;
+mod metatool;
 mod support;

@@ -19,10 +19,10 @@ use crate::runtime::dialect::{Dialect, Payload, RawCall, Reply, text};
 
 /// Confidence below which no tool is called. Calibrated on the prompts of the `calibration`
 /// suite, which no default run uses; `tests/it/calibration.rs` holds it to that.
-pub const THRESHOLD: f64 = 0.40;
+pub const THRESHOLD: f64 = 0.566;
 
 /// Names the chooser's behaviour: texts, weights and threshold. Part of comparability keys.
-pub const VERSION: &str = "chooser/1";
+pub const VERSION: &str = "chooser/2";
 
 /// Candidates shown in an explanation.
 const SHOWN: usize = 5;

@@ -204,7 +204,7 @@ impl State<'_> {
         for (p, param) in params.iter().enumerate() {
             for (s, span) in self.spans.iter().enumerate() {
                 let fit = param.fit(span);
-                let near = self.affinity(param, &span.range);
+                let near = self.affinity(param, &span.range) * param.lead();
                 let least = if param.required { 0.0 } else { NEAR };
                 if fit > 0.0 && near > least {
                     pairs.push((near + fit, p, s));
@@ -252,18 +252,27 @@ impl State<'_> {
     }
 
     /// Gives what is left in the order of the text: to required parameters every value that
-    /// fits, to others only the sole value of a kind that names itself (an address, a date).
+    /// fits, to others only the sole value of a kind that names itself (an address, a date) or the
+    /// sole number where they alone take numbers.
     fn fill_rest(&mut self, params: &[Param]) {
         for required in [true, false] {
+            let least = if required { f64::MIN_POSITIVE } else { SURE };
             for param in params.iter().filter(|p| p.required == required) {
                 let free: Vec<usize> = (0..self.spans.len())
-                    .filter(|s| !self.used[*s] && param.fit(&self.spans[*s]) >= SURE)
+                    .filter(|s| !self.used[*s] && param.fit(&self.spans[*s]) >= least)
                     .collect();
                 let best = free.iter().copied().max_by(|a, b| {
                     let fit = |s: &usize| param.fit(&self.spans[*s]);
                     fit(a).total_cmp(&fit(b)).then(b.cmp(a))
                 });
-                let sole = free.len() == 1 && param.names_itself();
+                let sole = match free[..] {
+                    [s] if param.takes_numbers() => {
+                        let rivals = params.iter().filter(|p| p.takes_numbers()).count();
+                        rivals == 1 && !self.spans[s].spelled
+                    }
+                    [_] => param.names_itself(),
+                    _ => false,
+                };
                 if let Some(s) = best.filter(|_| required || sole) {
                     self.take(param, s);
                 }

@@ -70,12 +70,12 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Tuning {
-            field: [1.6, 1.0, 1.3, 0.7, 0.65, 0.15],
-            b: [0.4, 0.3, 0.25, 0.65, 0.5, 0.5],
+            field: [1.6, 1.0, 1.4, 0.7, 0.5, 0.15],
+            b: [0.4, 0.3, 0.25, 0.75, 0.5, 0.5],
             k1: 2.0,
             weak: 0.6,
-            light: 0.2,
-            value: 0.2,
+            light: 0.3,
+            value: 0.15,
             denied: 0.0,
             group: 0.5,
             group_own: 0.8,
@@ -85,11 +85,11 @@ impl Default for Tuning {
             group_q: 8.0,
             pair: 0.65,
             fuzzy: 0.2,
-            fuzzy_min: 0.35,
+            fuzzy_min: 0.5,
             idf_power: 1.0,
-            fit_missing: 0.35,
-            fit_unused: 0.5,
-            fit_found: 0.5,
+            fit_missing: 0.25,
+            fit_unused: 0.3,
+            fit_found: 0.35,
         }
     }
 }

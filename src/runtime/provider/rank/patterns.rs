@@ -53,6 +53,7 @@ pattern!(
     )
 );
 pattern!(ID, r"#\d+|[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*");
+pattern!(VERSION, r"\bv?\d+(?:\.\d+){2,}(?:-[A-Za-z][\w.]*\w)?\b");
 pattern!(NUMBER, r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|\.\d+)");
 pattern!(WORD, r"[A-Za-z]+");
 pattern!(
@@ -78,7 +79,7 @@ mod tests {
     fn every_constant_pattern_compiles() {
         let all = [
             &QUOTED, &SINGLE, &URL, &EMAIL, &DATE_TIME, &DATE, &DAY_MONTH, &MONTH_DAY, &SLASHED,
-            &TIME, &PATH, &ID, &NUMBER, &WORD, &CODE, &DENIED,
+            &TIME, &PATH, &ID, &NUMBER, &WORD, &VERSION, &CODE, &DENIED,
         ];
         assert!(all.iter().all(|p| p.0.is_some()));
     }

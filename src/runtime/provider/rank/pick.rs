@@ -137,3 +137,7 @@ fn explain(plan: &Plan<'_>, hit: &Hit, factor: f64) -> Vec<Term> {
     }
     terms
 }
+
+#[cfg(test)]
+#[path = "pick_tests.rs"]
+mod tests;
