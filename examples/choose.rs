@@ -1,6 +1,6 @@
 //! Scores the chooser on suites: `choose <suites> [misses | parts | frozen | knob=value,.. ..]` or
-//! `choose <suites> tune <MetaTool folder> knob=value,..`. Frozen prompts are left out of every mode
-//! but `frozen`; the suite that is not run by default counts whole.
+//! `choose <suites> tune <MetaTool folder> knob=value,..`. Frozen prompts are left out of every
+//! mode but `frozen`; the suite that is not run by default counts whole.
 #![allow(clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout)] // a measuring aid
 
 use std::collections::BTreeMap;
