@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use proofmark::runtime::provider::rank::{Index, ToolDoc, extract};
+use proofmark::runtime::provider::rank::{Index, Picker, ToolDoc, extract};
 use serde_json::json;
 
 fn bench(c: &mut Criterion) {
@@ -31,6 +31,10 @@ fn bench(c: &mut Criterion) {
         },
         "required": ["city", "start_date", "end_date"],
     });
+    let schemas = docs.iter().map(|_| schema.clone()).collect();
+    let picker = Picker::build(&docs, schemas);
+    let prompt = "email the weather records in Rome from 2025-01-02 on to \"bob@example.com\"";
+    c.bench_function("whole answer of 2000", |b| b.iter(|| picker.pick(prompt, 5)));
     let prompt = "a room in Rome from 2025-01-02 to 2025-01-09 for two guests, in celsius, a@b.io";
     c.bench_function("extract", |b| b.iter(|| extract(prompt, &schema)));
 }

@@ -10,10 +10,12 @@
 )]
 
 mod bad_input;
+mod calibration;
 mod cli;
 mod dialects;
 mod import;
 mod lifecycle;
+mod metatool;
 mod policy;
 mod prompts;
 mod session;

@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::rank::{Confidence, Index, ToolDoc, extract};
+use super::listing::{doc, tools};
+use super::rank::{Pick, Picker, ToolDoc};
 use super::{Provider, harness_fault};
 use crate::base::digest::Digest;
 use crate::journal::event::turn::ProviderFault;
 use crate::runtime::BoxFuture;
-use crate::runtime::dialect::describe::{DO_NOT_USE_WHEN, EXAMPLES, HINTS, USE_WHEN};
 use crate::runtime::dialect::{Dialect, Payload, RawCall, Reply, text};
 
 /// Confidence below which no tool is called. Calibrated on the prompts of the `calibration`
 /// suite, which no default run uses; `tests/it/calibration.rs` holds it to that.
-pub const THRESHOLD: f64 = 0.40;
+pub const THRESHOLD: f64 = 0.566;
 
 /// Names the chooser's behaviour: texts, weights and threshold. Part of comparability keys.
-pub const VERSION: &str = "chooser/1";
+pub const VERSION: &str = "chooser/2";
 
 /// Candidates shown in an explanation.
 const SHOWN: usize = 5;
@@ -36,8 +36,7 @@ pub struct IndexCache {
 /// The tools of one payload, indexed.
 struct Listed {
     names: Vec<String>,
-    schemas: Vec<Value>,
-    index: Index,
+    picker: Picker,
 }
 
 impl std::fmt::Debug for Listed {
@@ -99,31 +98,12 @@ impl Chooser {
     /// When the payload's tools cannot be read, which is a bug of the dialect.
     pub fn choose(&self, payload: &Payload, prompt: &str) -> Result<Choice, ProviderFault> {
         let listed = self.listed(payload)?;
-        let ranking = listed.index.rank(prompt, SHOWN);
-        let confidence = Confidence::of(&ranking);
+        let pick = listed.picker.pick(prompt, SHOWN);
         let name = |tool: usize| listed.names.get(tool).cloned().unwrap_or_default();
-        let best = ranking.hits.first().map(|hit| (name(hit.tool), hit.score));
-        let schema = ranking.hits.first().and_then(|hit| listed.schemas.get(hit.tool));
-        let arguments = schema.map(|schema| extract(prompt, schema).arguments).unwrap_or_default();
-        let candidates: Vec<Value> = ranking
-            .hits
-            .iter()
-            .map(|hit| {
-                let terms: Vec<Value> = listed
-                    .index
-                    .explain(prompt, hit.tool)
-                    .iter()
-                    .map(|term| {
-                        json!({"term": term.term, "field": format!("{:?}", term.field),
-                        "weight": rounded(term.weight)})
-                    })
-                    .collect();
-                json!({"name": name(hit.tool), "score": rounded(hit.score), "terms": terms})
-            })
-            .collect();
-        let explanation = json!({"provider": VERSION, "threshold": THRESHOLD,
-            "confidence": rounded(confidence.value), "candidates": candidates});
-        Ok(Choice { best, confidence: confidence.value, explanation, arguments })
+        let best = pick.ranking.hits.first().map(|hit| (name(hit.tool), hit.score));
+        let explanation = explanation(&pick, name);
+        let arguments = pick.extracted.arguments;
+        Ok(Choice { best, confidence: pick.confidence.value, explanation, arguments })
     }
 
     fn listed(&self, payload: &Payload) -> Result<Arc<Listed>, ProviderFault> {
@@ -134,9 +114,8 @@ impl Chooser {
         let tools = tools(payload)?;
         let docs: Vec<ToolDoc> = tools.iter().map(doc).collect();
         let listed = Arc::new(Listed {
-            index: Index::build(&docs),
             names: tools.iter().map(|tool| tool.name.clone()).collect(),
-            schemas: tools.into_iter().map(|tool| tool.schema).collect(),
+            picker: Picker::build(&docs, tools.into_iter().map(|tool| tool.schema).collect()),
         });
         known.insert(payload.tools.digest, Arc::clone(&listed));
         Ok(listed)
@@ -157,6 +136,28 @@ impl Provider for Chooser {
     }
 }
 
+/// The candidates with what speaks for and against each.
+fn explanation(pick: &Pick, name: impl Fn(usize) -> String) -> Value {
+    let candidates: Vec<Value> = pick
+        .ranking
+        .hits
+        .iter()
+        .zip(&pick.terms)
+        .map(|(hit, terms)| {
+            let terms: Vec<Value> = terms
+                .iter()
+                .map(|term| {
+                    json!({"term": term.term, "field": format!("{:?}", term.field),
+                        "weight": rounded(term.weight)})
+                })
+                .collect();
+            json!({"name": name(hit.tool), "score": rounded(hit.score), "terms": terms})
+        })
+        .collect();
+    json!({"provider": VERSION, "threshold": THRESHOLD,
+        "confidence": rounded(pick.confidence.value), "candidates": candidates})
+}
+
 fn spelled(dialect: Dialect, reply: Reply) -> Reply {
     match dialect {
         Dialect::OpenAiChat | Dialect::AnthropicMessages => reply,
@@ -170,84 +171,6 @@ fn spelled(dialect: Dialect, reply: Reply) -> Reply {
 /// Six significant decimals are enough to explain, and keep reports short.
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
-}
-
-struct Advertised {
-    name: String,
-    description: String,
-    schema: Value,
-}
-
-fn tools(payload: &Payload) -> Result<Vec<Advertised>, ProviderFault> {
-    let unreadable = |error: serde_json::Error| harness_fault(format!("unreadable tools: {error}"));
-    let listed: Vec<Value> = match payload.dialect {
-        Dialect::OpenAiChat | Dialect::AnthropicMessages => {
-            serde_json::from_str(&payload.tools.text).map_err(unreadable)?
-        }
-        Dialect::Text => {
-            let lines = payload.tools.text.lines().filter(|line| line.starts_with('{'));
-            lines.map(serde_json::from_str).collect::<Result<_, _>>().map_err(unreadable)?
-        }
-    };
-    let read = |tool: &Value| {
-        let tool = tool.get("function").unwrap_or(tool);
-        let schema = tool.get("parameters").or_else(|| tool.get("input_schema"));
-        let text = |key| tool.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Advertised {
-            name: text("name"),
-            description: text("description"),
-            schema: schema.cloned().unwrap_or_default(),
-        }
-    };
-    Ok(listed.iter().map(read).collect())
-}
-
-/// Splits a description at the fixed headings, and gathers what parameters say.
-fn doc(tool: &Advertised) -> ToolDoc {
-    let mut doc = ToolDoc { name: tool.name.clone(), ..ToolDoc::default() };
-    let mut field = &mut doc.summary;
-    let mut hints = String::new();
-    for line in tool.description.lines() {
-        match line {
-            USE_WHEN => field = &mut doc.use_when,
-            DO_NOT_USE_WHEN => field = &mut doc.avoid_when,
-            EXAMPLES => field = &mut doc.examples,
-            HINTS => field = &mut hints,
-            line => {
-                field.push_str(line);
-                field.push('\n');
-            }
-        }
-    }
-    parameters(&tool.schema, &mut doc.parameters, 0);
-    doc
-}
-
-const MAX_DEPTH: usize = 6;
-
-fn parameters(schema: &Value, out: &mut String, depth: usize) {
-    if depth > MAX_DEPTH {
-        return;
-    }
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
-        out.push_str(name);
-        out.push(' ');
-        if let Some(text) = property.get("description").and_then(Value::as_str) {
-            out.push_str(text);
-        }
-        for value in property.get("enum").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(text) = value.as_str() {
-                out.push(' ');
-                out.push_str(text);
-            }
-        }
-        out.push('\n');
-        parameters(property, out, depth + 1);
-    }
-    if let Some(items) = schema.get("items") {
-        parameters(items, out, depth + 1);
-    }
 }
 
 /// The last message when it is the user's own words; `None` when it is a tool's result.

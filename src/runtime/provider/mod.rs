@@ -1,6 +1,7 @@
 //! Who proposes. A provider gets a payload and gives a reply; it never sees a descriptor.
 
 pub mod chooser;
+pub mod listing;
 pub mod rank;
 pub mod scripted;
 

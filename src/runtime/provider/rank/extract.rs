@@ -21,6 +21,9 @@ const MAX_WORDS: usize = 8192;
 /// How far, in words, a word of a parameter reaches.
 const REACH: usize = 6;
 
+/// Most required parameters that are kept.
+const MAX_REQUIRED: usize = 256;
+
 /// Least nearness, see [`State::affinity`], of a value for a parameter that is not required.
 const NEAR: f64 = 0.5;
 /// Least fit of a value that no word of the parameter stands near.
@@ -51,22 +54,58 @@ pub(super) struct Word {
 /// arguments. Only the first 64 KiB of the prompt are read. Dates are taken as ISO 8601 or as
 /// day, month name and year; `tomorrow` and the like are not resolved.
 pub fn extract(prompt: &str, schema: &Value) -> Extracted {
-    let params = params(schema);
-    let prompt = &prompt[..prompt.floor_char_boundary(spans::MAX_PROMPT)];
-    let stems = text::stems();
-    let mut state = State {
-        prompt,
-        words: words(prompt, stems),
-        spans: spans::find(prompt),
-        used: Vec::new(),
-        out: BTreeMap::new(),
-    };
-    state.used = vec![false; state.spans.len()];
-    state.fill_stated(&params);
-    state.deal(&params);
-    state.fill_rest(&params);
-    state.fill_phrases(&params);
-    state.finish(schema)
+    Reading::new(prompt).fill(&Asked::of(schema))
+}
+
+/// What a schema asks for, read once for many prompts.
+pub(super) struct Asked {
+    params: Vec<Param>,
+    /// Names listed as required, also those without a schema.
+    pub(super) required: Vec<String>,
+}
+
+impl Asked {
+    pub(super) fn of(schema: &Value) -> Asked {
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let mut names: Vec<String> = Vec::new();
+        for name in required.filter_map(Value::as_str).take(MAX_REQUIRED) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_string());
+            }
+        }
+        Asked { params: params(schema), required: names }
+    }
+}
+
+/// A prompt, read once for many schemas.
+pub(super) struct Reading<'a> {
+    prompt: &'a str,
+    words: Vec<Word>,
+    pub(super) spans: Vec<Span>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(prompt: &'a str) -> Reading<'a> {
+        let prompt = &prompt[..prompt.floor_char_boundary(spans::MAX_PROMPT)];
+        Reading { prompt, words: words(prompt, text::stems()), spans: spans::find(prompt) }
+    }
+
+    /// Fills the parameters that are asked for.
+    pub(super) fn fill(&self, asked: &Asked) -> Extracted {
+        let mut state = State {
+            prompt: self.prompt,
+            words: &self.words,
+            spans: &self.spans,
+            used: vec![false; self.spans.len()],
+            out: BTreeMap::new(),
+        };
+        let params = &asked.params;
+        state.fill_stated(params);
+        state.deal(params);
+        state.fill_rest(params);
+        state.fill_phrases(params);
+        state.finish(&asked.required)
+    }
 }
 
 /// The words of a prompt with their places.
@@ -96,8 +135,8 @@ type Filled = (Value, Vec<Range<usize>>);
 
 struct State<'a> {
     prompt: &'a str,
-    words: Vec<Word>,
-    spans: Vec<Span>,
+    words: &'a [Word],
+    spans: &'a [Span],
     used: Vec<bool>,
     out: BTreeMap<String, Filled>,
 }
@@ -110,11 +149,11 @@ impl State<'_> {
         for (p, param) in params.iter().enumerate() {
             match &param.need {
                 Need::Boolean => {
-                    let found = phrase::boolean(&self.words, param);
+                    let found = phrase::boolean(self.words, param);
                     self.give(param, found.into_iter().collect());
                 }
                 Need::Enum(members) => {
-                    let hits = phrase::members(&self.words, self.prompt, members);
+                    let hits = phrase::members(self.words, self.prompt, members);
                     if param.array {
                         self.give(param, hits);
                         continue;
@@ -124,7 +163,7 @@ impl State<'_> {
                     }
                 }
                 Need::Text(None, _) if !param.array => {
-                    for (value, range) in phrase::members(&self.words, self.prompt, &param.shown) {
+                    for (value, range) in phrase::members(self.words, self.prompt, &param.shown) {
                         pairs.push((self.affinity(param, &range), p, value, range));
                     }
                 }
@@ -165,7 +204,7 @@ impl State<'_> {
         for (p, param) in params.iter().enumerate() {
             for (s, span) in self.spans.iter().enumerate() {
                 let fit = param.fit(span);
-                let near = self.affinity(param, &span.range);
+                let near = self.affinity(param, &span.range) * param.lead();
                 let least = if param.required { 0.0 } else { NEAR };
                 if fit > 0.0 && near > least {
                     pairs.push((near + fit, p, s));
@@ -213,18 +252,27 @@ impl State<'_> {
     }
 
     /// Gives what is left in the order of the text: to required parameters every value that
-    /// fits, to others only the sole value of a kind that names itself (an address, a date).
+    /// fits, to others only the sole value of a kind that names itself (an address, a date) or the
+    /// sole number where they alone take numbers.
     fn fill_rest(&mut self, params: &[Param]) {
         for required in [true, false] {
+            let least = if required { f64::MIN_POSITIVE } else { SURE };
             for param in params.iter().filter(|p| p.required == required) {
                 let free: Vec<usize> = (0..self.spans.len())
-                    .filter(|s| !self.used[*s] && param.fit(&self.spans[*s]) >= SURE)
+                    .filter(|s| !self.used[*s] && param.fit(&self.spans[*s]) >= least)
                     .collect();
                 let best = free.iter().copied().max_by(|a, b| {
                     let fit = |s: &usize| param.fit(&self.spans[*s]);
                     fit(a).total_cmp(&fit(b)).then(b.cmp(a))
                 });
-                let sole = free.len() == 1 && param.names_itself();
+                let sole = match free[..] {
+                    [s] if param.takes_numbers() => {
+                        let rivals = params.iter().filter(|p| p.takes_numbers()).count();
+                        rivals == 1 && !self.spans[s].spelled
+                    }
+                    [_] => param.names_itself(),
+                    _ => false,
+                };
                 if let Some(s) = best.filter(|_| required || sole) {
                     self.take(param, s);
                 }
@@ -234,7 +282,7 @@ impl State<'_> {
 
     /// Gives required free strings the best phrases after prepositions, best pairs first.
     fn fill_phrases(&mut self, params: &[Param]) {
-        let phrases = phrase::after_prepositions(self.prompt, &self.words);
+        let phrases = phrase::after_prepositions(self.prompt, self.words);
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
         for (p, param) in params.iter().enumerate() {
             if !(param.required && param.takes_phrases()) || self.out.contains_key(&param.name) {
@@ -296,21 +344,15 @@ impl State<'_> {
     }
 
     /// The result, with what is missing.
-    fn finish(self, schema: &Value) -> Extracted {
+    fn finish(self, required: &[String]) -> Extracted {
         let mut out = Extracted::default();
         for (name, (value, ranges)) in self.out {
             out.spans.extend(ranges.into_iter().map(|r| (name.clone(), r)));
             out.arguments.insert(name, value);
         }
         out.spans.sort_by(|a, b| (a.1.start, a.1.end, &a.0).cmp(&(b.1.start, b.1.end, &b.0)));
-        for name in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(name) = name.as_str()
-                && !out.arguments.contains_key(name)
-                && !out.missing_required.iter().any(|m| m == name)
-            {
-                out.missing_required.push(name.to_string());
-            }
-        }
+        let missing = required.iter().filter(|name| !out.arguments.contains_key(*name));
+        out.missing_required = missing.cloned().collect();
         out
     }
 }

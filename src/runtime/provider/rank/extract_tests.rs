@@ -101,12 +101,41 @@ fn numbers() {
 }
 
 #[test]
-fn an_optional_number_needs_its_word() {
+fn an_optional_number_needs_its_word_unless_it_has_no_rival() {
     let both = json!({ "amount": number(), "limit": integer() });
     check(vec![
         ("pay 20", both.clone(), &["amount"], json!({ "amount": 20 })),
         ("pay 20, limit 5", both.clone(), &["amount"], json!({ "amount": 20, "limit": 5 })),
-        ("the 20", json!({ "limit": integer() }), &[], json!({})),
+        ("the 20", json!({ "limit": integer() }), &[], json!({ "limit": 20 })),
+        ("the 20", json!({ "limit": integer(), "page": integer() }), &[], json!({})),
+        ("the 20 of 30", json!({ "limit": integer() }), &[], json!({})),
+        ("the twenty", json!({ "limit": integer() }), &[], json!({})),
+    ]);
+}
+
+#[test]
+fn codes_versions_and_a_single_time_find_their_parameter() {
+    let times = json!({ "end_time": format("time"), "start_time": format("time") });
+    check(vec![
+        (
+            "open M-4471 now",
+            json!({ "message": string() }),
+            &["message"],
+            json!({ "message": "M-4471" }),
+        ),
+        (
+            "ship v1.9.0 of it",
+            json!({ "version": string() }),
+            &["version"],
+            json!({ "version": "v1.9.0" }),
+        ),
+        (
+            "ship 2.7.3-rc1 today",
+            json!({ "version": string() }),
+            &["version"],
+            json!({ "version": "2.7.3-rc1" }),
+        ),
+        ("on Monday, 15:00", times, &["start_time"], json!({ "start_time": "15:00" })),
     ]);
 }
 

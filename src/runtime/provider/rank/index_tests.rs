@@ -72,6 +72,32 @@ fn avoid_when_counts_against_a_tool() {
 }
 
 #[test]
+fn values_and_denied_words_do_not_say_what_is_asked() {
+    let mut tools = vec![
+        doc("run_tests", "Runs the tests of a project."),
+        doc("read_file", "Reads a file and answers its whole content."),
+        doc("delete_file", "Deletes a file."),
+        doc("play_music", "Plays a song."),
+    ];
+    tools.extend(["x", "y", "z"].map(|name| doc(name, "quite another thing")));
+    let index = Index::build(&tools);
+    let rows = [
+        ("the whole content of tests/run_tests.py", 1),
+        ("the whole content of \"tests of the project\"", 1),
+        ("whole content for tests=all", 1),
+        ("play the music called \"delete the file\"", 3),
+        ("read the file, don't delete it", 1),
+        ("content of the file without tests", 1),
+        ("the tests rather than a song", 0),
+        // alone, a value still counts
+        ("run_tests", 0),
+    ];
+    for (query, want) in rows {
+        assert_eq!(index.rank(query, 3).hits.first().map(|h| h.tool), Some(want), "{query}");
+    }
+}
+
+#[test]
 fn ties_go_by_index_and_top_cuts() {
     let tools = vec![doc("x", "same text"), doc("x", "same text"), doc("x", "same text")];
     let index = Index::build(&tools);
@@ -143,6 +169,7 @@ fn coverage_and_confidence_rise_with_the_fit() {
         ideal: 4.0,
         second: 1.0,
         unit: 1.0,
+        arguments: 0.5,
     };
     let value = |change: &dyn Fn(&mut Ranking)| {
         let mut ranking = base.clone();
@@ -154,6 +181,8 @@ fn coverage_and_confidence_rise_with_the_fit() {
     assert!(value(&|r| r.second = 0.5) > now);
     assert!(value(&|r| r.ideal = 3.0) > now);
     assert!(value(&|r| r.hits[0].score = 2.5) > now);
+    assert!(value(&|r| r.arguments = 0.6) > now);
+    assert!(value(&|r| r.arguments = 0.0) > 0.0);
     assert!(value(&|r| r.hits.clear()) == 0.0);
 }
 

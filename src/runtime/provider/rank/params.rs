@@ -15,6 +15,9 @@ const MAX_DEPTH: usize = 6;
 /// Most memory, in bytes, that a schema's pattern may compile to.
 const MAX_PATTERN: usize = 256 * 1024;
 
+/// See [`Param::lead`]; less than 1 decides ties and near ties only.
+const END: f64 = 0.6;
+
 /// Words of a name that tell what looks its strings have: `words, kind`.
 const LOOKS: [(&str, Kind); 6] = [
     ("url uri link website webpage href homepage", Kind::Url),
@@ -33,7 +36,7 @@ const CUES: [(&str, &[&str]); 14] = [
     ("max maximum most upper", &["most", "under", "below", "within", "maximum"]),
     ("limit count top size", &["top", "first", "last", "limit", "to"]),
     ("origin source departure", &["from"]),
-    ("destination target arrival recipient receiver", &["to"]),
+    ("destination target arrival recipient receiver", &["to", "into"]),
     ("location city place country region area town state address", &["in", "at", "near", "for"]),
     ("date day", &["on"]),
     ("time hour", &["at"]),
@@ -279,6 +282,17 @@ impl Param {
     /// Whether its values show by their looks alone that they are meant for it.
     pub(super) fn names_itself(&self) -> bool {
         matches!(self.need, Need::Text(Some(kind), _) if kind != Kind::Id)
+    }
+
+    /// Whether it takes a number.
+    pub(super) fn takes_numbers(&self) -> bool {
+        !self.array && matches!(self.need, Need::Number(_))
+    }
+
+    /// Share of nearness that counts: a single value more often is where something starts than
+    /// where it ends.
+    pub(super) fn lead(&self) -> f64 {
+        if self.parts.iter().any(|p| matches!(p.as_str(), "end" | "until")) { END } else { 1.0 }
     }
 
     /// Whether it takes a stretch of plain words.

@@ -53,8 +53,23 @@ pattern!(
     )
 );
 pattern!(ID, r"#\d+|[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*");
+pattern!(VERSION, r"\bv?\d+(?:\.\d+){2,}(?:-[A-Za-z][\w.]*\w)?\b");
 pattern!(NUMBER, r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|\.\d+)");
 pattern!(WORD, r"[A-Za-z]+");
+pattern!(
+    CODE,
+    concat!(
+        r"(?:[A-Za-z_][\w.]*=\S+", // key=value
+        r"|\b\w+(?:::\w+)+|\b[a-z]\w*\(\)|\b[a-z]+[A-Z]\w*|\b[A-Za-z]+(?:_\w+)+)",
+    )
+);
+pattern!(
+    DENIED,
+    concat!(
+        r"(?i)\b(?:no|not|don't|dont|do not|never|without|rather than|instead of|except)\b",
+        r"((?:[ ]+[\w'’-]+){1,4})",
+    )
+);
 
 #[cfg(test)]
 mod tests {
@@ -64,7 +79,7 @@ mod tests {
     fn every_constant_pattern_compiles() {
         let all = [
             &QUOTED, &SINGLE, &URL, &EMAIL, &DATE_TIME, &DATE, &DAY_MONTH, &MONTH_DAY, &SLASHED,
-            &TIME, &PATH, &ID, &NUMBER, &WORD,
+            &TIME, &PATH, &ID, &NUMBER, &WORD, &VERSION, &CODE, &DENIED,
         ];
         assert!(all.iter().all(|p| p.0.is_some()));
     }

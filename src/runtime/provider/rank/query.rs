@@ -3,9 +3,11 @@
 //! that says when to avoid the tool.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::index::{AVOID, Index, Posting};
+use super::marks::{self, Mark};
+use super::spans::{self, Span};
 use super::text;
 use super::{Field, Hit, Ranking, Term};
 
@@ -42,7 +44,7 @@ struct Content {
 }
 
 /// A prompt, made ready.
-struct Plan<'a> {
+pub(super) struct Plan<'a> {
     probes: Vec<Probe<'a>>,
     /// Weight of each content term, idf included.
     contents: Vec<f64>,
@@ -55,22 +57,35 @@ impl Index {
     /// neighbouring words, and similar letters for words no tool knows. (Lending words from the
     /// best tools of a first pass, RM3, was tried and ranked worse on such short texts.)
     pub fn rank(&self, query: &str, top: usize) -> Ranking {
-        let (plan, scores) = self.score(query);
+        self.rank_by(&self.plan(query, &spans::find(query)), top)
+    }
+
+    /// What each query word adds to a tool's score, field by field; the weights sum to it.
+    /// Sorted by term and field. Nothing for a tool that is not in the list.
+    pub fn explain(&self, query: &str, tool: usize) -> Vec<Term> {
+        self.plan(query, &spans::find(query)).explain(tool)
+    }
+
+    /// Ranks the tools by a prompt made ready.
+    pub(super) fn rank_by(&self, plan: &Plan<'_>, top: usize) -> Ranking {
+        let mut scores = vec![0.0; self.tools];
+        for probe in &plan.probes {
+            probe.add(&mut scores);
+        }
         let mut hits: Vec<Hit> = scores
             .iter()
             .enumerate()
             .filter(|(_, s)| **s > 0.0)
             .map(|(tool, score)| Hit { tool, score: *score })
             .collect();
-        let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(a.tool.cmp(&b.tool));
         let keep = top.max(2);
         if hits.len() > keep {
-            hits.select_nth_unstable_by(keep - 1, order);
+            hits.select_nth_unstable_by(keep - 1, Hit::best_first);
             hits.truncate(keep);
         }
-        hits.sort_unstable_by(order);
+        hits.sort_unstable_by(Hit::best_first);
         let second = hits.get(1).map_or(0.0, |h| h.score);
-        let coverage = hits.first().map_or(0.0, |h| plan.coverage(h.tool as u32));
+        let coverage = hits.first().map_or(0.0, |h| plan.coverage(h.tool));
         hits.truncate(top);
         Ranking {
             hits,
@@ -79,61 +94,26 @@ impl Index {
             ideal: plan.contents.iter().sum::<f64>() * self.tuning.full(),
             second,
             unit: self.idf(1) * self.tuning.full(),
+            arguments: 1.0,
         }
-    }
-
-    /// What each query word adds to a tool's score, field by field; the weights sum to it.
-    /// Sorted by term and field. Nothing for a tool that is not in the list.
-    pub fn explain(&self, query: &str, tool: usize) -> Vec<Term> {
-        let plan = self.plan(query);
-        let mut sums: BTreeMap<(String, Field), f64> = BTreeMap::new();
-        for probe in &plan.probes {
-            let Some(posting) = find(&probe.list, tool as u32).filter(|_| tool < self.tools) else {
-                continue;
-            };
-            let total = posting.positive();
-            for (f, field) in Field::ALL.into_iter().enumerate() {
-                let against = f == AVOID;
-                let tf = if against { posting.negative() } else { f64::from(posting.tf[f]) };
-                if tf == 0.0 {
-                    continue;
-                }
-                let part = if against {
-                    -probe.weight * tf / (probe.k + tf)
-                } else {
-                    probe.weight * tf / (probe.k + total)
-                };
-                *sums.entry((probe.label.clone(), field)).or_default() += part;
-            }
-        }
-        sums.into_iter().map(|((term, field), weight)| Term { term, field, weight }).collect()
-    }
-
-    /// Plans a prompt and scores every tool with it.
-    fn score(&self, query: &str) -> (Plan<'_>, Vec<f64>) {
-        let plan = self.plan(query);
-        let mut scores = vec![0.0; self.tools];
-        for probe in &plan.probes {
-            probe.add(&mut scores);
-        }
-        (plan, scores)
     }
 
     /// Reads a prompt into probes.
-    fn plan(&self, query: &str) -> Plan<'_> {
-        let contents = self.contents(query);
+    pub(super) fn plan(&self, query: &str, spans: &[Span]) -> Plan<'_> {
+        let query = &query[..query.floor_char_boundary(MAX_QUERY)];
+        let contents = self.contents(query, spans);
         let mut probes = Vec::new();
         let unknown = self.idf(0);
         let mut weights = Vec::with_capacity(contents.len());
         for (i, content) in contents.iter().enumerate() {
             let Some(term) = content.term else {
-                weights.push(unknown * content.share);
+                weights.push(unknown * content.share.max(0.0));
                 self.similar(i, content, &mut probes);
                 continue;
             };
             let list = &self.postings[term as usize];
             let weight = self.idf(list.len()) * content.share;
-            weights.push(weight);
+            weights.push(weight.max(0.0));
             probes.push(Probe {
                 label: content.word.clone(),
                 list: list.into(),
@@ -147,11 +127,46 @@ impl Index {
         Plan { probes, contents: weights }
     }
 
-    /// The distinct content terms of a prompt, in the order of the prompt.
-    fn contents(&self, query: &str) -> Vec<Content> {
-        let query = &query[..query.floor_char_boundary(MAX_QUERY)];
+    /// The distinct content terms of a prompt, in the order of the prompt, each with the share
+    /// of its weightiest place.
+    fn contents(&self, query: &str, spans: &[Span]) -> Vec<Content> {
+        let mut out: Vec<Content> = Vec::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for (range, mark) in marks::stretches(query, spans) {
+            let share = match mark {
+                Mark::Plain => 1.0,
+                Mark::Value => self.tuning.value,
+                Mark::Denied => self.tuning.denied,
+            };
+            for word in self.query_words(&query[range]) {
+                if self.stems.is_stop(&word) {
+                    continue;
+                }
+                let stem = self.stems.stem(&word);
+                let weight = if self.stems.is_light(&stem) {
+                    self.tuning.light
+                } else if self.stems.is_weak(&stem) {
+                    self.tuning.weak
+                } else {
+                    1.0
+                };
+                let share = share * weight;
+                if let Some(at) = seen.get(&stem) {
+                    out[*at].share = out[*at].share.max(share);
+                } else if out.len() < MAX_TERMS && share != 0.0 {
+                    let term = self.terms.get(&stem).copied();
+                    seen.insert(stem.clone(), out.len());
+                    out.push(Content { word, stem, term, share });
+                }
+            }
+        }
+        out
+    }
+
+    /// The words of a stretch of a prompt; run-together ones apart as well.
+    fn query_words(&self, text: &str) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
-        for token in text::tokens(query) {
+        for token in text::tokens(text) {
             if token.parts.is_empty() || self.words.contains_key(&token.word) {
                 if !self.words.contains_key(&token.word) {
                     let pieces = text::split_known(&token.word, &|w| self.words.contains_key(w));
@@ -162,24 +177,7 @@ impl Index {
                 words.extend(token.parts);
             }
         }
-        let mut seen: HashSet<String> = HashSet::new();
-        let mut out = Vec::new();
-        for word in words {
-            if out.len() == MAX_TERMS {
-                break;
-            }
-            if self.stems.is_stop(&word) {
-                continue;
-            }
-            let stem = self.stems.stem(&word);
-            if !seen.insert(stem.clone()) {
-                continue;
-            }
-            let term = self.terms.get(&stem).copied();
-            let share = if self.stems.is_weak(&stem) { self.tuning.weak } else { 1.0 };
-            out.push(Content { word, stem, term, share });
-        }
-        out
+        words
     }
 
     /// Probes for the terms whose letters resemble a word no tool knows.
@@ -220,26 +218,58 @@ impl Index {
 
     /// Probes for the thesaurus groups that the prompt's words belong to.
     fn add_groups<'a>(&'a self, contents: &[Content], probes: &mut Vec<Probe<'a>>) {
-        // group: (sum of the shares of its words, first of them)
-        let mut groups: BTreeMap<u16, (f64, usize)> = BTreeMap::new();
+        // group: (sum of the shares of its words, its words)
+        let mut groups: BTreeMap<u16, (f64, Vec<usize>)> = BTreeMap::new();
         for (i, content) in contents.iter().enumerate() {
             for (group, core) in self.thesaurus.get(&content.stem).into_iter().flatten() {
                 let share = if *core { 1.0 } else { self.tuning.hint_query };
-                groups.entry(*group).or_insert((0.0, i)).0 += share * content.share;
+                let entry = groups.entry(*group).or_default();
+                entry.0 += share * content.share;
+                entry.1.push(i);
             }
         }
         let q = self.tuning.group_q;
-        for (group, (sum, first)) in groups {
+        for (group, (sum, words)) in groups {
             let list = &self.group_postings[usize::from(group)];
-            let amount = sum * (1.0 + q) / (sum + q);
+            let amount = sum * (1.0 + q) / (sum.abs() + q);
+            let first = words[0];
+            let weight = self.tuning.group * self.idf(list.len()) * amount;
             probes.push(Probe {
                 label: format!("~{}", contents[first].word),
-                list: list.into(),
-                weight: self.tuning.group * self.idf(list.len()) * amount,
+                list: self.without_words(list, contents, &words),
+                weight,
                 k: self.tuning.group_k,
                 covers: Some((first, 0.5)),
             });
         }
+    }
+
+    /// The postings of a group, weaker where a tool shows one of the prompt's own words: what is
+    /// said twice counts once and a bit.
+    fn without_words<'a>(
+        &'a self,
+        list: &'a [Posting],
+        contents: &[Content],
+        words: &[usize],
+    ) -> Cow<'a, [Posting]> {
+        let keep = (1.0 - self.tuning.group_own) as f32;
+        let terms: Vec<u32> = words.iter().filter_map(|i| contents[*i].term).collect();
+        if keep >= 1.0 || terms.is_empty() {
+            return list.into();
+        }
+        let mut list = list.to_vec();
+        for term in terms {
+            let mut at = 0;
+            for own in &self.postings[term as usize] {
+                at += list[at..].partition_point(|p| p.tool < own.tool);
+                if let Some(posting) = list.get_mut(at).filter(|p| p.tool == own.tool)
+                    && own.positive() > 0.0
+                {
+                    posting.tf = posting.tf.map(|t| t * keep);
+                }
+            }
+        }
+        list.into()
     }
 
     /// Probes for neighbouring words of the prompt, apart and run together.
@@ -285,12 +315,36 @@ impl Probe<'_> {
 }
 
 impl Plan<'_> {
+    /// What each probe adds to a tool's score, field by field.
+    pub(super) fn explain(&self, tool: usize) -> Vec<Term> {
+        let mut sums: BTreeMap<(String, Field), f64> = BTreeMap::new();
+        for probe in &self.probes {
+            let Ok(number) = u32::try_from(tool) else { break };
+            let Some(posting) = find(&probe.list, number) else { continue };
+            let total = posting.positive();
+            for (f, field) in Field::ALL.into_iter().enumerate() {
+                let against = f == AVOID;
+                let tf = if against { posting.negative() } else { f64::from(posting.tf[f]) };
+                if tf == 0.0 {
+                    continue;
+                }
+                let part = if against {
+                    -probe.weight * tf / (probe.k + tf)
+                } else {
+                    probe.weight * tf / (probe.k + total)
+                };
+                *sums.entry((probe.label.clone(), field)).or_default() += part;
+            }
+        }
+        sums.into_iter().map(|((term, field), weight)| Term { term, field, weight }).collect()
+    }
+
     /// Share of the content terms, by weight, that one tool matches.
-    fn coverage(&self, tool: u32) -> f64 {
+    pub(super) fn coverage(&self, tool: usize) -> f64 {
         let mut matched = vec![0.0_f64; self.contents.len()];
         for probe in &self.probes {
             if let Some((i, share)) = probe.covers
-                && find(&probe.list, tool).is_some_and(|p| p.positive() > 0.0)
+                && find(&probe.list, tool as u32).is_some_and(|p| p.positive() > 0.0)
             {
                 matched[i] = matched[i].max(share);
             }

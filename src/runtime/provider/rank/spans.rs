@@ -281,6 +281,9 @@ fn paths(prompt: &str, found: &mut Found) {
 }
 
 fn ids(prompt: &str, found: &mut Found) {
+    for m in VERSION.find_iter(prompt) {
+        found.add(Kind::Id, m.range(), m.as_str().to_string(), None);
+    }
     for m in ID.find_iter(prompt) {
         let text = m.as_str();
         let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();

@@ -13,23 +13,27 @@ pub(super) const MAX_WORD: usize = 40;
 /// Words that carry no subject: articles, pronouns, auxiliaries, and the phrases of asking.
 const STOP: &str = "a an the this that these those some any each every all both either neither \
     such same other another own i me my mine myself you your yours yourself he him his she her \
-    hers it its itself we us our ours they them their theirs who whom whose which what when \
-    where why how there here am is are was were be been being do does did doing done have has \
-    had having can could may might must shall should will would ought and or but nor so yet if \
-    then else than as of at by for with about against between into through during before after \
-    above below to from up down in out on off over under again further once also too very just \
-    only not no yes more most few much many lot please kindly hi hello hey thanks thank ok okay \
+    hers it its itself we us our ours they them their theirs whom whose which what why there \
+    here am is are was were be been being do does did doing done have has had having can could \
+    may might must shall should will would ought and or but nor so yet if then else than as of \
+    at by for with about against into through during above below to from in under further once \
+    also too very just only not no yes few lot please kindly hi hello hey thanks thank ok okay \
     oh wow um let lets im ive id ill dont doesnt cant wont isnt didnt couldnt wouldnt arent \
-    youre theres thats whats want wants wanted need needs needed like liked would wish hoping \
-    hope wondering wonder help helps helping assist assistance able possible possibly know \
-    tell give gives given get gets getting got show shows provide provides provided providing \
-    make sure maybe perhaps really actually currently specific specifically particular \
-    particularly including include includes included various regarding concerning related \
-    based using use uses used via per etc eg ie something anything everything someone anyone \
-    way ways thing things kind sort bit one ones two us while since because however though \
-    although still even ever never always often already able now try trying tried looking look \
-    think going go goes come take taking start come keep without within upon across along \
-    around among toward towards until unless whether http https www com org net html";
+    youre theres thats whats want wants wanted need needs needed like liked wish hoping hope \
+    wondering wonder helping assist assistance able possible possibly providing sure maybe \
+    perhaps really actually currently specific specifically particular particularly including \
+    include includes included various regarding concerning related based using use uses used \
+    via per etc eg ie something anything everything someone anyone way ways thing things kind \
+    sort bit one ones two while since because however though although even never always often \
+    trying tried without within upon across along around among toward towards until unless \
+    whether http https www com org net html";
+
+/// Particles and words of asking that now and then tell tools apart (`turn off`, `go back`); they
+/// count with little weight.
+const LIGHT: &str = "who when where how out up down on off over again before after between give \
+    gives given get gets getting got show shows know tell going go goes come take taking start \
+    keep make help helps provide provides provided try looking look think already now still \
+    ever many much most more back";
 
 /// Request words that say little of the subject; they count, but with less weight.
 const WEAK: &str = "find search information info detail details best good great recommend \
@@ -177,6 +181,7 @@ pub(super) struct Stems {
     stemmer: Stemmer,
     stop: std::collections::HashSet<&'static str>,
     weak: std::collections::HashSet<String>,
+    light: std::collections::HashSet<String>,
 }
 
 /// The rules of English, made once: Porter2 ("Snowball English", Porter 2001) and the two lists.
@@ -184,7 +189,8 @@ pub(super) fn stems() -> &'static Stems {
     static STEMS: std::sync::LazyLock<Stems> = std::sync::LazyLock::new(|| {
         let stemmer = Stemmer::create(Algorithm::English);
         let weak = WEAK.split_whitespace().map(|w| stemmer.stem(w).into_owned()).collect();
-        Stems { stemmer, stop: STOP.split_whitespace().collect(), weak }
+        let light = LIGHT.split_whitespace().map(|w| stemmer.stem(w).into_owned()).collect();
+        Stems { stemmer, stop: STOP.split_whitespace().collect(), weak, light }
     });
     &STEMS
 }
@@ -201,6 +207,11 @@ impl Stems {
     /// Whether a word in lower case carries no subject at all; single letters do not either.
     pub(super) fn is_stop(&self, word: &str) -> bool {
         word.len() < 2 || self.stop.contains(word)
+    }
+
+    /// Whether a stem is a particle or a word of asking.
+    pub(super) fn is_light(&self, stem: &str) -> bool {
+        self.light.contains(stem)
     }
 
     /// Whether a stem belongs to a request word of little subject.
