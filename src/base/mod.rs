@@ -5,6 +5,7 @@
 
 pub mod bounded;
 pub mod canon;
+pub mod caught;
 pub mod digest;
 pub mod document;
 pub mod jsonl;

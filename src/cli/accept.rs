@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::{Format, suites};
 use crate::report::ReportError;
+use crate::report::baseline::TARGET;
 use crate::report::json::envelope;
 
 /// Arguments of `accept`.
@@ -53,18 +54,29 @@ pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> 
         let message = format!("run {} proposed nothing to accept", run.trim());
         return Err(CliError::NothingSelected(message));
     }
-    let mut blessed = Vec::new();
-    for path in proposed {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let golden = golden_folder(&name)?;
+    let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(name) = args.suites.iter().find(|n| !proposed.iter().any(|p| name_of(p) == **n)) {
+        let message = format!("run {} proposed nothing for `{name}`", run.trim());
+        return Err(CliError::NothingSelected(message));
+    }
+    let mut moves = Vec::new();
+    for path in &proposed {
+        let golden = fs::read_to_string(path.join(TARGET)).map(PathBuf::from);
+        let golden = golden.map_err(|error| ReportError::io(path.join(TARGET), &error))?;
         fs::create_dir_all(&golden).map_err(|error| ReportError::io(&golden, &error))?;
         for file in ["baseline.csv", "baseline.json"] {
-            // Written beside and renamed, so that a baseline is never half there.
+            // All are written beside first and then renamed, so that none is ever half there.
             let (target, fresh) = (golden.join(file), golden.join(format!("{file}.new")));
             fs::copy(path.join(file), &fresh).map_err(|error| ReportError::io(&fresh, &error))?;
-            fs::rename(&fresh, &target).map_err(|error| ReportError::io(&target, &error))?;
+            moves.push((fresh, target));
         }
-        blessed.push(golden.join("baseline.csv").display().to_string());
+    }
+    let mut blessed = Vec::new();
+    for (fresh, target) in moves {
+        fs::rename(&fresh, &target).map_err(|error| ReportError::io(&target, &error))?;
+        if target.extension().is_some_and(|ending| ending == "csv") {
+            blessed.push(target.display().to_string());
+        }
     }
     match args.format {
         Format::Human => blessed.iter().for_each(|path| output.text(&format!("blessed {path}"))),
@@ -75,14 +87,4 @@ pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> 
         }
     }
     Ok(Exit::Pass)
-}
-
-fn golden_folder(name: &str) -> Result<PathBuf, CliError> {
-    for folder in suites::folders(&[])? {
-        if folder.file_name().is_some_and(|own| own.to_string_lossy() == name) {
-            let root = folder.parent().and_then(Path::parent).unwrap_or(Path::new(""));
-            return Ok(root.join("golden").join(name));
-        }
-    }
-    Ok(Path::new("golden").join(name))
 }

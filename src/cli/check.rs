@@ -42,17 +42,28 @@ pub struct CheckArgs {
 pub fn check(args: &CheckArgs, output: &mut Output) -> Result<Exit, CliError> {
     let key = args.key.as_ref().map(|path| read(path)).transpose();
     let key = key.map_err(|problem| vec![problem])?.map(|text| Secret::new(text.trim()));
-    let (entries, blobs) = load(&args.journal)?;
+    let Recorded { entries, blobs, complete } = load(&args.journal)?;
     let findings = Judge::new(key).journal(&entries, &blobs);
     let broken = findings.iter().any(|f| matches!(f.verdict, Verdict::Broken { .. }));
-    let exit = if broken { Exit::Fail } else { Exit::Pass };
+    let holds = findings.iter().any(|f| matches!(f.verdict, Verdict::Holds { .. }));
+    let unknown = findings.iter().any(|f| matches!(f.verdict, Verdict::Unknown { .. }));
+    let exit = match (broken, holds && !unknown && complete) {
+        (true, _) => Exit::Fail,
+        (false, true) => Exit::Pass,
+        (false, false) => Exit::Undecided,
+    };
     match args.format {
         Format::Human => {
-            let head = format!("{} events of {}\n", entries.len(), shown(&args.journal));
+            let cut = if complete { "" } else { " (the run did not end)" };
+            let head = format!("{} events of {}{cut}\n", entries.len(), shown(&args.journal));
             output.text(&(head + &explain::findings(&findings, &entries)));
         }
         Format::Json => {
-            let verdict = if broken { "fail" } else { "pass" };
+            let verdict = match exit {
+                Exit::Fail => "fail",
+                Exit::Pass => "pass",
+                _ => "inconclusive",
+            };
             let mut answer = envelope(None, verdict, exit.code());
             answer.insert("events".into(), entries.len().into());
             answer.insert("laws".into(), findings.iter().map(finding).collect());
@@ -81,11 +92,22 @@ fn finding(finding: &Finding) -> Value {
     }
 }
 
+/// What a file records.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The events.
+    pub entries: Vec<Entry>,
+    /// The texts beside them.
+    pub blobs: Blobs,
+    /// Whether a run's record has its last line; a plain journal has none.
+    pub complete: bool,
+}
+
 /// Reads a journal, or all journals of a run's record with their blobs.
 ///
 /// # Errors
 /// All unreadable lines.
-pub fn load(path: &Path) -> Result<(Vec<Entry>, Blobs), Vec<Problem>> {
+pub fn load(path: &Path) -> Result<Recorded, Vec<Problem>> {
     let (text, file) = (read(path).map_err(|problem| vec![problem])?, shown(path));
     if !text.trim_start().starts_with("{\"event\":") {
         let (entries, problems) = format::read(&file, &text);
@@ -93,10 +115,11 @@ pub fn load(path: &Path) -> Result<(Vec<Entry>, Blobs), Vec<Problem>> {
             let problem = Problem::new(file, Position::default(), "there is no event in it");
             return Err(vec![problem]);
         }
-        return if problems.is_empty() { Ok((entries, Blobs::default())) } else { Err(problems) };
+        let recorded = Recorded { entries, blobs: Blobs::default(), complete: true };
+        return if problems.is_empty() { Ok(recorded) } else { Err(problems) };
     }
     let (lines, mut problems) = jsonl::read(&file, &text);
-    let (mut entries, mut blobs) = (Vec::new(), Blobs::default());
+    let (mut entries, mut blobs, mut complete) = (Vec::new(), Blobs::default(), false);
     for line in lines {
         let bad = |message: String| Problem::new(&file, Position::new(line.number, 1), message);
         let mut object = line.object;
@@ -121,11 +144,16 @@ pub fn load(path: &Path) -> Result<(Vec<Entry>, Blobs), Vec<Problem>> {
                     }
                 }
             }
-            Some("runStarted" | "trialStarted" | "runFinished") => {}
+            Some("runFinished") => complete = true,
+            Some("runStarted" | "trialStarted") => {}
             other => problems.push(bad(format!("unknown record {other:?}"))),
         }
     }
-    if problems.is_empty() { Ok((entries, blobs)) } else { Err(problems) }
+    if entries.is_empty() && problems.is_empty() {
+        problems.push(Problem::new(file, Position::default(), "there is no event in it"));
+    }
+    let recorded = Recorded { entries, blobs, complete };
+    if problems.is_empty() { Ok(recorded) } else { Err(problems) }
 }
 
 fn blob(object: &Map<String, Value>) -> Option<(Digest, String)> {

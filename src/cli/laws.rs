@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::{Format, runtime, suites};
+use super::{Format, interruptible, runtime, suites};
 use crate::eval::fixture::Shared;
 use crate::eval::runner::{RunEvent, RunOptions, run_suite};
 use crate::journal::{Blobs, Entry};
 use crate::law::registry;
 use crate::report::json::envelope;
 use crate::report::table::{Look, draw};
-use crate::sim::mutant::grade::{Outcome, grade, witness_key, witnesses};
+use crate::sim::mutant::grade::{Graded, Outcome, grade, witness_key, witnesses};
 
 /// Arguments of `laws`.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
     let mut exercised: BTreeMap<&str, usize> = BTreeMap::new();
     if args.coverage || args.format == Format::Json {
         let runtime = runtime()?;
-        let found = runtime.block_on(suites::find(&[], &[]))?;
+        let found = interruptible(&runtime, suites::find(&[], &[]))??;
         for suite in &found.suites {
             let shared = Shared::default();
             let options = RunOptions::default();
@@ -99,38 +99,49 @@ pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
 /// # Errors
 /// When a suite is invalid.
 pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError> {
-    let mut graded = grade(&witnesses(), Some(witness_key()));
+    let mut graded: Vec<(Graded, &str)> =
+        grade(&witnesses(), Some(witness_key())).into_iter().map(|one| (one, "witness")).collect();
+    let mut on_suites = 0;
     if !args.suites.is_empty() {
+        // What a suite's journals offer no place for is still shown by the laws' own witnesses,
+        // and each line says on which of the two it was shown.
         let of_suites = grade(&journals(&args.suites)?, None);
-        // What a suite's journals offer no place for is still shown by the laws' own witnesses.
         for (one, of_suite) in graded.iter_mut().zip(of_suites) {
             if of_suite.outcome != Outcome::NotExercised {
-                *one = of_suite;
+                *one = (of_suite, "suite");
+                on_suites += 1;
             }
         }
     }
-    let bad = graded.iter().any(|one| one.outcome != Outcome::Caught || one.decoy_flagged);
-    let exit = if bad || graded.is_empty() { Exit::Fail } else { Exit::Pass };
+    let caught = |(one, _): &(Graded, &str)| one.outcome == Outcome::Caught && !one.decoy_flagged;
+    let vacuous = graded.is_empty() || (!args.suites.is_empty() && on_suites == 0);
+    let bad = vacuous || !graded.iter().all(caught);
+    let exit = if bad { Exit::Fail } else { Exit::Pass };
     match args.format {
         Format::Human => {
-            let rows = graded.iter().map(|one| {
+            let rows = graded.iter().map(|(one, basis)| {
                 let decoy = if one.decoy_flagged { "flagged" } else { "quiet" };
                 vec![
                     one.name.to_owned(),
                     one.outcome.name().to_owned(),
                     one.caught_by.join(", "),
+                    (*basis).to_owned(),
                     decoy.to_owned(),
                 ]
             });
-            let table =
-                draw(&["mutant", "outcome", "caught by", "decoy"], rows.collect(), Look::Terminal);
-            output.text(&format!("{table}\n{} mutants graded", graded.len()));
+            let table = draw(
+                &["mutant", "outcome", "caught by", "shown on", "decoy"],
+                rows.collect(),
+                Look::Terminal,
+            );
+            output
+                .text(&format!("{table}\n{} mutants graded, {on_suites} on suites", graded.len()));
         }
         Format::Json => {
             let mutants: Vec<Value> = graded
                 .iter()
-                .map(|one| {
-                    json!({"name": one.name, "outcome": one.outcome.name(),
+                .map(|(one, basis)| {
+                    json!({"basis": basis, "name": one.name, "outcome": one.outcome.name(),
                         "caughtBy": one.caught_by, "decoyFlagged": one.decoy_flagged})
                 })
                 .collect();
@@ -144,7 +155,7 @@ pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError
 
 fn journals(names: &[String]) -> Result<Vec<(Vec<Entry>, Blobs)>, CliError> {
     let runtime = runtime()?;
-    let found = runtime.block_on(suites::find(names, &[]))?;
+    let found = interruptible(&runtime, suites::find(names, &[]))??;
     let mut journals = Vec::new();
     for suite in &found.suites {
         let (shared, options) = (Shared::default(), RunOptions::default());

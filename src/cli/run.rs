@@ -1,7 +1,9 @@
 //! `proofmark run`: the main job.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -12,9 +14,10 @@ use super::output::Output;
 use super::{Format, interruptible, runtime, suites};
 use crate::base::world::{Stopwatch, wall_clock};
 use crate::eval::fixture::Shared;
+use crate::eval::grade::Verdict;
 use crate::eval::load::{PROVIDERS, Suite};
 use crate::eval::outcome::{RunResult, RunVerdict};
-use crate::eval::runner::{RunEvent, RunOptions, run_suite};
+use crate::eval::runner::{RunEvent, RunOptions, SuiteResult, run_suite};
 use crate::eval::select::Selection;
 use crate::report::baseline::{pretty, propose};
 use crate::report::jsonl::RunLog;
@@ -73,10 +76,7 @@ enum Bless {
 /// When inputs are invalid or reports cannot be written.
 pub fn run(args: &RunArgs, output: &mut Output) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
-    if let Some(provider) = args.provider.as_ref().filter(|p| !PROVIDERS.contains(&p.as_str())) {
-        let known = PROVIDERS.join(", ");
-        return Err(CliError::Usage(format!("no provider `{provider}`; known: {known}")));
-    }
+    check_provider(args.provider.as_ref())?;
     let selection = Selection::new(&args.case, &args.tag, &args.tool)
         .map_err(|(glob, why)| CliError::Usage(format!("--case {glob}: {why}")))?;
     let options = RunOptions { selection, trials: args.trials, provider: args.provider.clone() };
@@ -109,8 +109,23 @@ pub fn run(args: &RunArgs, output: &mut Output) -> Result<Exit, CliError> {
     let timings = json!({"schema": "proofmark/timings@1", "run": folder.file_name().map(|n| n.to_string_lossy()),
         "finishedAt": wall_clock(), "wallMs": watch.elapsed().as_millis() as u64});
     write(&folder.join("timings.json"), &pretty(&timings))?;
+    name_latest(&args.reports, &folder)?;
     answer(args, output, &result, exit, &folder);
     Ok(exit)
+}
+
+/// A provider that exists, or none.
+///
+/// # Errors
+/// The nearest name that does.
+pub fn check_provider(provider: Option<&String>) -> Result<(), CliError> {
+    match provider.filter(|provider| !PROVIDERS.contains(&provider.as_str())) {
+        None => Ok(()),
+        Some(provider) => {
+            let known = PROVIDERS.join(", ");
+            Err(CliError::Usage(format!("no provider `{provider}`; known: {known}")))
+        }
+    }
 }
 
 fn exit_of(result: &RunResult) -> Exit {
@@ -148,15 +163,20 @@ fn report_folder(reports: &Path) -> Result<PathBuf, ReportError> {
         let name = if attempt == 0 { stamp.clone() } else { format!("{stamp}-{attempt}") };
         let folder = reports.join(&name);
         match fs::create_dir(&folder) {
-            Ok(()) => {
-                write(&reports.join("latest"), &name)?;
-                return Ok(folder);
-            }
+            Ok(()) => return Ok(folder),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(ReportError::io(folder, &error)),
         }
     }
     Err(ReportError { path: reports.to_path_buf(), reason: "no free name".to_owned() })
+}
+
+/// Only a run that ended is the latest one.
+fn name_latest(reports: &Path, folder: &Path) -> Result<(), ReportError> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let (fresh, latest) = (reports.join("latest.new"), reports.join("latest"));
+    write(&fresh, &name)?;
+    fs::rename(&fresh, &latest).map_err(|error| ReportError::io(&latest, &error))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), ReportError> {
@@ -169,6 +189,7 @@ struct Recorder {
     folder: PathBuf,
     log: Option<RunLog>,
     progress: Progress,
+    golden: BTreeMap<Arc<str>, PathBuf>,
     failed: Option<ReportError>,
 }
 
@@ -183,7 +204,9 @@ impl Recorder {
         let log = RunLog::create(folder.join("run.jsonl"), &names)?;
         let visible = output.watched() && args.format == Format::Human;
         let progress = Progress::new(visible);
-        Ok(Self { folder: folder.to_path_buf(), log: Some(log), progress, failed: None })
+        let place = |suite: &Suite| (Arc::clone(&suite.name), suites::golden(suite));
+        let golden = suites.iter().map(place).collect();
+        Ok(Self { folder: folder.to_path_buf(), log: Some(log), progress, golden, failed: None })
     }
 
     fn event(&mut self, event: &RunEvent<'_>) {
@@ -212,13 +235,17 @@ impl Recorder {
         write(&self.folder.join("metrics.csv"), &csv::metrics(result))?;
         write(&self.folder.join("summary.md"), &markdown::summary(result))?;
         write(&self.folder.join("junit.xml"), &junit::junit(result)?)?;
-        for suite in result.suites.iter().filter(|suite| suite.complete) {
+        // A fault is no result to bless.
+        let sound = |suite: &&SuiteResult| {
+            suite.complete && suite.cases.iter().all(|case| case.verdict <= Verdict::Fail)
+        };
+        for suite in result.suites.iter().filter(sound) {
             let same = suite
                 .comparison
                 .as_ref()
                 .is_some_and(|found| found.differences.is_empty() && found.remeasured == 0);
             if !same {
-                propose(&self.folder, suite)?;
+                propose(&self.folder, suite, self.golden.get(&suite.name))?;
             }
         }
         self.failed.map_or(Ok(()), Err)

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::{Format, runtime, suites};
+use super::run::check_provider;
+use super::{Format, interruptible, runtime, suites};
 use crate::eval::fixture::{Shared, SuiteShared, receipt_key};
-use crate::eval::grade::grade;
+use crate::eval::grade::{Verdict, grade};
 use crate::eval::load::Suite;
 use crate::eval::trial::{self, TrialPlan};
 use crate::law::check::Judge;
@@ -35,17 +36,18 @@ pub struct ShowArgs {
 /// # Errors
 /// When there is no such case.
 pub fn show(args: &ShowArgs, output: &mut Output) -> Result<Exit, CliError> {
+    check_provider(args.provider.as_ref())?;
     let runtime = runtime()?;
     let (names, id) = match args.case.split_once('/') {
         Some((suite, id)) => (vec![suite.to_owned()], id),
         None => (Vec::new(), args.case.as_str()),
     };
-    let found = runtime.block_on(suites::find(&names, &[]))?;
+    let found = interruptible(&runtime, suites::find(&names, &[]))??;
     let mut suite = find(&found.suites, id);
     let rest;
     if suite.is_none() && names.is_empty() {
         // A case of a suite that a bare run leaves out.
-        rest = runtime.block_on(suites::find(&all_names()?, &[]))?;
+        rest = interruptible(&runtime, suites::find(&all_names()?, &[]))??;
         suite = find(&rest.suites, id);
     }
     let Some((suite, case)) = suite else {
@@ -59,14 +61,19 @@ pub fn show(args: &ShowArgs, output: &mut Output) -> Result<Exit, CliError> {
     });
     let plan = TrialPlan { case: case.clone(), provider: provider.into(), number: 0 };
     let shared = (&Shared::default(), &SuiteShared::new(suite));
-    let record = runtime.block_on(trial::run(suite, &plan, shared));
+    let record = interruptible(&runtime, trial::run_guarded(suite, &plan, shared))?;
     let mut judge = Judge::new(Some(receipt_key(&record.seed.hex())));
     let findings = judge.journal(record.journal.entries(), record.journal.blobs());
     let graded = grade(suite, &case, &record, &findings);
     match args.format {
         Format::Human => output.text(&text::show(&case, &record, &graded)),
         Format::Json => {
-            let mut answer = envelope(Some(&suite.name), graded.verdict.name(), 0);
+            let verdict = match graded.verdict {
+                Verdict::Pass => "pass",
+                Verdict::Fail => "fail",
+                Verdict::HarnessFault | Verdict::InfrastructureFault => "inconclusive",
+            };
+            let mut answer = envelope(Some(&suite.name), verdict, 0);
             let journal: Vec<Value> = record
                 .journal
                 .entries()

@@ -36,7 +36,7 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
             ToolSource::Mcp { mcp } => {
                 let (imported, digest) = live(folder, mcp).await?;
                 if let Some(pinned) = mcp.digest.filter(|pinned| *pinned != digest) {
-                    let server = mcp.command.join(" ");
+                    let server = without_secrets(&mcp.command).join(" ");
                     out.stale.push(format!(
                         "{}: `{server}` lists {digest}, pinned is {pinned}; measure again, then \
                          pin the new digest",
@@ -178,29 +178,46 @@ pub fn short_name(command: &[String]) -> String {
     ServerName::sanitized(name).as_str().to_owned()
 }
 
-/// The command with the values of options that look secret taken out.
+/// The command without what looks secret: values of telling options and variables, the user and
+/// query parts of addresses, bearer tokens. A file that is committed shows names, not values.
 pub fn without_secrets(command: &[String]) -> Vec<String> {
-    let telling = |flag: &str| {
-        let flag = flag.to_lowercase();
-        ["key", "token", "secret", "password", "auth"].iter().any(|word| flag.contains(word))
+    let telling = |name: &str| {
+        let name = name.to_lowercase();
+        ["key", "token", "secret", "password", "passwd", "auth", "credential", "header"]
+            .iter()
+            .any(|word| name.contains(word))
     };
     let mut hide = false;
     let mut out = Vec::new();
     for word in command {
         if std::mem::take(&mut hide) {
-            out.push("<secret>".to_owned());
+            out.push(HIDDEN.to_owned());
             continue;
         }
-        match word.strip_prefix('-').map(|_| word.split_once('=')) {
-            Some(Some((flag, _))) if telling(flag) => out.push(format!("{flag}=<secret>")),
-            Some(None) if telling(word) => {
+        out.push(match word.split_once('=') {
+            Some((name, _)) if telling(name) => format!("{name}={HIDDEN}"),
+            None if word.starts_with('-') && telling(word) => {
                 hide = true;
-                out.push(word.clone());
+                word.clone()
             }
-            _ => out.push(word.clone()),
-        }
+            _ if word.to_lowercase().contains("bearer ") => HIDDEN.to_owned(),
+            _ => without_user(word),
+        });
     }
     out
+}
+
+const HIDDEN: &str = "<secret>";
+
+/// An address without user, password and query.
+fn without_user(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let (rest, query) = rest.split_once('?').map_or((rest, false), |(rest, _)| (rest, true));
+    let rest = rest
+        .rsplit_once('@')
+        .map_or_else(|| rest.to_owned(), |(_, host)| format!("{HIDDEN}@{host}"));
+    let query = if query { format!("?{HIDDEN}") } else { String::new() };
+    format!("{scheme}://{rest}{query}")
 }
 
 #[cfg(test)]
@@ -225,9 +242,22 @@ mod tests {
 
     #[test]
     fn secrets_stay_out_of_files() {
-        let words: Vec<String> =
-            "srv --api-key abc --token=xyz --dir /d -v".split(' ').map(str::to_owned).collect();
-        let expected = "srv --api-key <secret> --token=<secret> --dir /d -v";
-        assert_eq!(without_secrets(&words).join(" "), expected);
+        for (line, expected) in [
+            (
+                "srv --api-key abc --token=xyz --dir /d -v",
+                "srv --api-key <secret> --token=<secret> --dir /d -v",
+            ),
+            (
+                "docker run -e API_KEY=abc -e MODE=fast img",
+                "docker run -e API_KEY=<secret> -e MODE=fast img",
+            ),
+            ("srv postgres://u:p@host/db?x=1", "srv postgres://<secret>@host/db?<secret>"),
+            ("srv https://host/mcp", "srv https://host/mcp"),
+            ("srv --header X", "srv --header <secret>"),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(without_secrets(&words).join(" "), expected);
+        }
+        assert_eq!(without_secrets(&["Authorization: Bearer abc".to_owned()]), ["<secret>"]);
     }
 }

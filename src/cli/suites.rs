@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use super::sources;
-use crate::base::problem::Problem;
+use crate::base::problem::{Position, Problem};
 use crate::base::world::env_var;
 use crate::eval::baseline::{self, Row};
 use crate::eval::load::{self, Suite};
@@ -74,12 +74,34 @@ fn all_folders() -> Result<Vec<PathBuf>, CliError> {
     Ok(folders)
 }
 
-/// Loads suites; without names only those that are part of a bare run.
+/// A name after `--require` that nothing here has would require nothing.
+fn check_required(required: &[String]) -> Result<(), CliError> {
+    let mut known = vec!["mcp".to_owned()];
+    for folder in all_folders()? {
+        if let Ok((_, file)) = load::read_suite_file(&folder) {
+            known.push(file.name);
+            known.extend(file.requires);
+        }
+    }
+    match required.iter().find(|name| !known.contains(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let near = crate::base::problem::nearest(name, known.iter().map(String::as_str));
+            let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let message = format!("--require {name}: no suite and nothing a suite needs{help}");
+            Err(CliError::Usage(message))
+        }
+    }
+}
+
+/// Loads suites; without names only those that are part of a bare run, and those required.
 ///
 /// # Errors
 /// All problems of all suites together.
 pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliError> {
+    check_required(required)?;
     let (mut found, mut problems) = (Found::default(), Vec::new());
+    let mut failed = None;
     for folder in folders(names)? {
         let file = match load::read_suite_file(&folder) {
             Ok((_, file)) => file,
@@ -88,7 +110,7 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
                 continue;
             }
         };
-        if names.is_empty() && !file.default {
+        if names.is_empty() && !file.default && !required.contains(&file.name) {
             continue;
         }
         let missing: Vec<&str> = file
@@ -105,15 +127,37 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
             });
             continue;
         }
-        let listed = sources::listed(&folder, &file).await?;
+        let listed = match sources::listed(&folder, &file).await {
+            Ok(listed) => listed,
+            // A server's failure is told only where every file is in order.
+            Err(error) => {
+                failed.get_or_insert(error);
+                continue;
+            }
+        };
         found.stale.extend(listed.stale);
         problems.extend(listed.problems);
         match load::load(&folder, &listed.descriptors) {
-            Ok(suite) => found.suites.push(suite),
+            Ok(suite) => {
+                problems.extend(same_name(&found.suites, &suite));
+                found.suites.push(suite);
+            }
             Err(mut new) => problems.append(&mut new),
         }
     }
-    if problems.is_empty() { Ok(found) } else { Err(problems.into()) }
+    match (problems.is_empty(), failed) {
+        (false, _) => Err(problems.into()),
+        (true, Some(error)) => Err(error),
+        (true, None) => Ok(found),
+    }
+}
+
+/// Two suites of one name would share baselines and seeds.
+fn same_name(known: &[Suite], suite: &Suite) -> Option<Problem> {
+    let first = known.iter().find(|one| one.name == suite.name)?;
+    let message = format!("{} has the name `{}` already", shown(&first.folder), suite.name);
+    let file = shown(&suite.folder.join("suite.yaml"));
+    Some(Problem::new(file, Position::default(), message))
 }
 
 /// Whether a suite may not be skipped: it, something it needs, or `mcp` for a suite with live

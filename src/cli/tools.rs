@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::{Format, runtime, suites};
+use super::{Format, interruptible, runtime, suites};
 use crate::eval::load::Suite;
 use crate::report::json::envelope;
 use crate::report::table::{Look, draw};
@@ -32,7 +32,7 @@ pub struct ToolsArgs {
 /// # Errors
 /// When a suite is invalid.
 pub fn tools(args: &ToolsArgs, output: &mut Output) -> Result<Exit, CliError> {
-    let found = runtime()?.block_on(suites::find(&args.suites, &[]))?;
+    let found = interruptible(&runtime()?, suites::find(&args.suites, &[]))??;
     if found.suites.is_empty() {
         return Err(CliError::NothingSelected("there is no suite here".to_owned()));
     }

@@ -36,6 +36,8 @@ pub struct CallFacts {
     pub started: bool,
     /// Whether an effect was seen: something written, deleted or reached.
     pub effect_seen: bool,
+    /// Whether its effects were observed, and neither simulated nor unknown.
+    pub observed: bool,
     /// The outcome's name.
     pub outcome: Option<&'static str>,
 }
@@ -101,6 +103,7 @@ pub fn read(entries: &[Entry]) -> (Vec<CallFacts>, Tokens) {
                     approved: false,
                     started: false,
                     effect_seen: false,
+                    observed: false,
                     outcome: None,
                 });
             }
@@ -136,6 +139,8 @@ fn note(call: &mut CallFacts, event: &Event) {
         Event::ApprovalGranted(_) => call.approved = true,
         Event::ToolCallStarted(_) => call.started = true,
         Event::ToolCallFinished(facts) => {
+            call.observed =
+                facts.effects.as_ref().is_some_and(|effects| effects.method == "workspace");
             call.effect_seen = facts.effects.as_ref().is_some_and(|effects| {
                 !effects.writes.is_empty()
                     || !effects.deletes.is_empty()

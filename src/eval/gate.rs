@@ -72,11 +72,9 @@ fn one(entry: &GateEntry, metrics: &[Metric], tool: Option<&Arc<str>>) -> Vec<Ga
     let found: Vec<&Metric> = metrics.iter().filter(wanted).collect();
     if found.is_empty() {
         let scope = tool.map(|tool| format!("{{tool={tool}}}")).unwrap_or_default();
-        let undecided = entry.min_denominator > 0 || entry.at_least.is_some();
-        let verdict = if undecided { GateVerdict::Inconclusive } else { GateVerdict::Pass };
         return vec![Gate {
             gate: words(entry, &scope),
-            verdict,
+            verdict: GateVerdict::Inconclusive,
             why: "nothing was counted".to_owned(),
             report_only: entry.report_only,
         }];
@@ -97,7 +95,7 @@ fn verdict(entry: &GateEntry, metric: &Metric) -> Gate {
     let scope = if scope.is_empty() { String::new() } else { format!("{{{}}}", scope.join(",")) };
     let measured = match metric.value() {
         Some(value) => format!("{} of {} = {value:.4}", metric.num, metric.den),
-        None => "0 of 0: n/a".to_owned(),
+        None => "nothing was counted".to_owned(),
     };
     // A hard zero of counts holds where nothing could be counted: nothing was seen.
     let hard_zero = entry.at_most == Some(0.0) && entry.min_denominator == 0;

@@ -11,12 +11,16 @@ pub struct Interval {
     pub lo: f64,
     /// Upper end.
     pub hi: f64,
-    /// `wilson`, `one_sided` (nothing, or everything, was seen), `cluster_bootstrap`, `one_case`.
+    /// `wilson`, `one_sided` (nothing, or everything, was seen), `cluster_bootstrap`,
+    /// `wilson_cases` (few cases that count more than once).
     pub method: &'static str,
 }
 
 /// The two-sided 95 % quantile of the standard normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
+
+/// Below this many cases there is no bootstrap.
+const FEW: usize = 10;
 
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 1_000;
@@ -49,7 +53,8 @@ impl Resamples {
 /// bootstrap over cases (Davison and Hinkley 1997, section 2.4) where a case counts more, by
 /// several trials, several calls, or both terms of F1: what one case counts is not independent.
 /// When nothing, or everything, was seen, the exact one-sided 95 % bound over cases (0 of 300
-/// gives 0.0099). One case that was seen both ways says nothing about others.
+/// gives 0.0099). Below ten cases, where a bootstrap has too little to draw from, Wilson's interval
+/// on as many units as there are cases.
 pub fn interval(clusters: &[(u64, u64)], draws: &Resamples) -> Option<Interval> {
     let (num, den) = clusters.iter().fold((0, 0), |(n, d), (x, y)| (n + x, d + y));
     let units = clusters.iter().filter(|(_, d)| *d > 0).count();
@@ -65,8 +70,10 @@ pub fn interval(clusters: &[(u64, u64)], draws: &Resamples) -> Option<Interval> 
         let (lo, hi) = wilson(num, den);
         return Some(Interval { lo, hi, method: "wilson" });
     }
-    if units == 1 {
-        return Some(Interval { lo: 0.0, hi: 1.0, method: "one_case" });
+    // Few cases resample to few distinct values: Wilson on as many units as there are cases.
+    if units < FEW {
+        let (lo, hi) = wilson_of(num as f64 / den as f64, units as f64);
+        return Some(Interval { lo, hi, method: "wilson_cases" });
     }
     let mut values: Vec<f64> = draws
         .draws
@@ -87,7 +94,11 @@ pub fn interval(clusters: &[(u64, u64)], draws: &Resamples) -> Option<Interval> 
 
 /// Wilson's score interval at 95 %.
 pub fn wilson(num: u64, den: u64) -> (f64, f64) {
-    let (n, p) = (den as f64, num as f64 / den as f64);
+    wilson_of(num as f64 / den as f64, den as f64)
+}
+
+/// Wilson's score interval of a share `p` over `n` independent units.
+fn wilson_of(p: f64, n: f64) -> (f64, f64) {
     let z2 = Z * Z;
     let centre = p + z2 / (2.0 * n);
     let half = Z * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
@@ -125,7 +136,8 @@ mod tests {
         check(&[(0, 0)], None);
         check(&[], None);
         check(&[(0, 50), (0, 50)], Some((0.0, 0.776_4, "one_sided")));
-        check(&[(3, 4)], Some((0.0, 1.0, "one_case")));
+        let (lo, hi) = wilson_of(0.75, 1.0);
+        check(&[(3, 4)], Some((lo, hi, "wilson_cases")));
     }
 
     #[test]

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::case::Case;
 use super::load_cases::{CaseContext, case_file};
+use super::metric;
 use super::prompts;
 use super::read::{files_below, normal, read, shown};
-use super::suite::{SUITE, SuiteFile, ToolSource};
+use super::suite::{GateEntry, SUITE, SuiteFile, ToolSource};
 use crate::base::canon::content_digest;
 use crate::base::digest::Digest;
 use crate::base::document::Document;
@@ -369,20 +370,17 @@ impl Loader {
         }
         for (index, gate) in file.gates.iter().enumerate() {
             let at = format!("/gates/{index}");
-            if !super::metric::NAMES.contains(&gate.metric.as_str()) {
+            if !metric::NAMES.contains(&gate.metric.as_str()) {
                 let message = format!("no metric `{}`", gate.metric);
                 let problem = document.problem(&format!("{at}/metric"), message);
-                let names = super::metric::NAMES.iter().copied();
+                let names = metric::NAMES.iter().copied();
                 self.problems.push(problem.suggest(&gate.metric, names));
             }
             if gate.at_least.is_none() && gate.at_most.is_none() {
                 let problem = document.problem(&at, "a gate needs at_least or at_most");
                 self.problems.push(problem);
             }
-            if gate.per.as_deref().is_some_and(|per| per != "tool") {
-                let problem = document.problem(&format!("{at}/per"), "only `tool` is known");
-                self.problems.push(problem);
-            }
+            self.check_gate_scope(document, &at, gate);
         }
         for (index, law) in file.exercises.iter().enumerate() {
             if crate::law::registry::find(law).is_none() {
@@ -390,6 +388,37 @@ impl Loader {
                     document.problem(&format!("/exercises/{index}"), format!("no law `{law}`"));
                 let names = crate::law::registry::all().iter().map(|law| law.name);
                 self.problems.push(problem.suggest(law, names));
+            }
+        }
+    }
+
+    /// A gate on a scope that no metric has could never fail.
+    fn check_gate_scope(&mut self, document: &Document, at: &str, gate: &GateEntry) {
+        if gate.at_least.zip(gate.at_most).is_some_and(|(least, most)| least > most) {
+            self.problems.push(document.problem(at, "at_least is above at_most"));
+        }
+        if let Some(per) = &gate.per {
+            let problem = match per.as_str() {
+                "tool" if metric::PER_TOOL.contains(&gate.metric.as_str()) => None,
+                "tool" => Some(format!("{} is not counted per tool", gate.metric)),
+                _ => Some(format!("`{per}` is not known; write `tool`")),
+            };
+            let place = |message| document.problem(&format!("{at}/per"), message);
+            self.problems.extend(problem.map(place));
+        }
+        for (key, value) in &gate.scope {
+            let known: &[&str] = match key.as_str() {
+                "split" if metric::PER_SPLIT.contains(&gate.metric.as_str()) => {
+                    &["tuned", "frozen"]
+                }
+                "average" if metric::PER_TOOL.contains(&gate.metric.as_str()) => &["macro"],
+                "provider" => &PROVIDERS,
+                _ => &[],
+            };
+            if !known.contains(&value.as_str()) {
+                let message = format!("{} has no scope `{key}: {value}`", gate.metric);
+                let problem = document.problem(&format!("{at}/scope/{key}"), message);
+                self.problems.push(problem.suggest(value, known.iter().copied()));
             }
         }
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::case::{
     AnswerName, ApprovalExpectEntry, CASE, CASES, Case, CaseEntry, CasesFile, Expectation,
     ExpectedCall, ExpectedCallEntry, FaultBlame, Kind, NeverEntry, SCRIPT, ScriptEntry, ScriptFile,
@@ -36,7 +38,7 @@ pub(super) struct CaseContext<'a> {
 pub(super) fn case_file(cx: &CaseContext<'_>) -> Result<Vec<Case>, Vec<Problem>> {
     let text = read(cx.path).map_err(|problem| vec![problem])?;
     let document = Document::parse(&shown(cx.path), &text).map_err(|problem| vec![problem])?;
-    let tag = document.value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let tag = document.value.get("schema").and_then(Value::as_str).unwrap_or_default();
     let entries = if tag == "proofmark/cases@1" {
         let file: CasesFile = CASES.get().decode(&document)?;
         let at = |index: usize| format!("/cases/{index}");
@@ -82,7 +84,13 @@ fn case(
             problems.push(problem.help("write no_tool, ask or refuse"));
             Kind::Golden
         }
-        Some(kind) => kind,
+        Some(kind) => {
+            if !entry.expect.calls.is_empty() || !entry.expect.any_of.is_empty() {
+                let place = format!("{at}/expect/none");
+                problems.push(document.problem(&place, "no call is expected, and calls are named"));
+            }
+            kind
+        }
         None => Kind::Golden,
     };
     let mut excluded = BTreeSet::new();
@@ -107,7 +115,6 @@ fn case(
         kind,
         messages,
         provider: entry.provider.clone(),
-        script,
         approvals: (!entry.approvals.is_empty()).then_some(approvals),
         workspace: entry.workspace,
         excluded,
@@ -123,7 +130,12 @@ fn case(
             approval,
             r#final: entry.expect.r#final.unwrap_or_default(),
         },
-        digest: content_digest("case", &written),
+        // The script's own content counts, wherever it stands.
+        digest: match &script {
+            Some((_, content)) => content_digest("case", &json!([written, content])),
+            None => content_digest("case", &written),
+        },
+        script: script.map(|(steps, _)| steps),
         id: entry.id.into(),
     })
 }
@@ -270,7 +282,7 @@ fn script(
     at: &str,
     entry: &CaseEntry,
     problems: &mut Vec<Problem>,
-) -> Option<Arc<[Step]>> {
+) -> Option<(Arc<[Step]>, Value)> {
     let (steps, shown_in, at) = match entry.script.as_ref()? {
         ScriptEntry::Steps(steps) => (steps.clone(), document.clone(), format!("{at}/script")),
         ScriptEntry::File(name) => {
@@ -305,7 +317,8 @@ fn script(
             }
         })
         .collect();
-    Some(steps.into())
+    let content = shown_in.value.pointer(&at).cloned().unwrap_or_default();
+    Some((steps.into(), content))
 }
 
 fn step(entry: StepEntry, spelled: &dyn Fn(&str) -> String) -> Result<Step, String> {
@@ -319,7 +332,7 @@ fn step(entry: StepEntry, spelled: &dyn Fn(&str) -> String) -> Result<Step, Stri
             let mut calls = Vec::new();
             for call in reply.calls {
                 let arguments = match (call.arguments, call.raw_arguments) {
-                    (Some(map), None) => serde_json::Value::Object(map).to_string(),
+                    (Some(map), None) => Value::Object(map).to_string(),
                     (None, raw) => raw.unwrap_or_default(),
                     (Some(_), Some(_)) => {
                         return Err("arguments or raw_arguments, not both".to_owned());

@@ -121,8 +121,10 @@ fn scopes(tools: &[Descriptor]) -> BTreeSet<String> {
     let mut scopes = BTreeSet::new();
     for tool in tools {
         scopes.extend(tool.permissions.required_scopes.iter().cloned());
-        if risk::level(tool) == Level::L2 {
-            scopes.insert("workspace_write".to_owned());
+        match risk::level(tool) {
+            Level::L2 => drop(scopes.insert("workspace_write".to_owned())),
+            Level::L3 => drop(scopes.insert("external_read".to_owned())),
+            Level::L0 | Level::L1 | Level::L4 | Level::L5 => {}
         }
     }
     scopes

@@ -68,6 +68,7 @@ fn fact(index: usize, reply: u32, text: &str, registry: &Registry) -> CallFacts 
         asked: denied,
         approved: false,
         started,
+        observed: false,
         effect_seen: false,
         outcome: Some(match (known, denied) {
             _ if started => "succeeded",

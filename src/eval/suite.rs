@@ -22,6 +22,7 @@ pub struct SuiteFile {
     /// The format, `proofmark/suite@1`.
     pub schema: String,
     /// The name; its golden files are under `golden/<name>/`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"))]
     pub name: String,
     /// Whether a bare `run` includes it.
     #[serde(default = "yes")]
@@ -141,7 +142,10 @@ pub struct PrincipalEntry {
 
 impl Default for PrincipalEntry {
     fn default() -> Self {
-        Self { id: "dev".to_owned(), scopes: vec!["workspace_write".to_owned()] }
+        Self {
+            id: "dev".to_owned(),
+            scopes: vec!["workspace_write".to_owned(), "external_read".to_owned()],
+        }
     }
 }
 

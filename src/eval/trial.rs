@@ -1,13 +1,11 @@
 //! One run of one case.
 
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Poll;
 
 use super::case::Case;
 use super::fixture::{self, Shared, SuiteShared};
 use super::load::Suite;
+use crate::base::caught::caught;
 use crate::base::digest::Digest;
 use crate::journal::Journal;
 use crate::journal::event::turn::ProviderFault;
@@ -49,26 +47,12 @@ pub async fn run_guarded(
     plan: &TrialPlan,
     shared: (&Shared, &SuiteShared),
 ) -> TrialRecord {
-    let mut work = Box::pin(run(suite, plan, shared));
-    let caught = poll_fn(|cx| {
-        // Whatever a panic left half done is dropped with the trial.
-        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(record)) => Poll::Ready(Ok(record)),
-            Err(panic) => Poll::Ready(Err(panic)),
-        }
-    });
-    caught.await.unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-        let message = said.unwrap_or("a panic without words").to_owned();
-        TrialRecord {
-            id: id(suite, plan),
-            seed: fixture::seed(&suite.name, &plan.case.id, &plan.provider, plan.number),
-            journal: Journal::new(),
-            final_text: None,
-            fault: Some(ProviderFault { blame: BUG.to_owned(), message }),
-        }
+    caught(run(suite, plan, shared)).await.unwrap_or_else(|message| TrialRecord {
+        id: id(suite, plan),
+        seed: fixture::seed(&suite.name, &plan.case.id, &plan.provider, plan.number),
+        journal: Journal::new(),
+        final_text: None,
+        fault: Some(ProviderFault { blame: BUG.to_owned(), message }),
     })
 }
 

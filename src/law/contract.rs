@@ -147,8 +147,14 @@ pub(super) fn effects_declared(scene: &mut Scene<'_>, tally: &mut Tally) {
         let Some(settled) = settled.filter(|seen| seen.fact.outcome == Outcome::Succeeded) else {
             continue;
         };
+        // What was simulated or could not be observed says nothing about effects.
+        let observed = call.each::<ToolCallFinished>().any(|finished| {
+            finished.fact.effects.as_ref().is_none_or(|effects| effects.method == "workspace")
+        });
         for validated in call.each::<ToolResultValidated>() {
-            tally.checked();
+            if observed || !validated.fact.undeclared.is_empty() {
+                tally.checked();
+            }
             if !validated.fact.undeclared.is_empty() {
                 let message = format!(
                     "a call succeeded with {} effect(s) that its tool does not declare",
@@ -172,7 +178,6 @@ fn declared<'a>(
             && version.is_none_or(|version| seen.fact.tool_version == version)
     });
     let Some(verified) = verified else { return };
-    tally.checked();
     if !verified.fact.effects_declared {
         let message = format!("`{tool}` started although it declares no effects");
         tally.broken(Some(call.id), &[verified.seq(), start.seq()], message);

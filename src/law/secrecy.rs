@@ -64,6 +64,7 @@ fn texts<'a>(entry: &'a Entry, blobs: &Blobs, mut each: impl FnMut(&'static str,
         Event::TranscriptAppended(fact) => {
             fact.messages.iter().for_each(|message| each("a transcript message", &message.text));
         }
+        Event::ArtifactPersisted(fact) => each("an artifact", &fact.content_hash),
         Event::ToolCallSettled(fact) => {
             fact.shown.iter().for_each(|shown| each("a shown result", shown));
         }

@@ -9,11 +9,19 @@ use super::{ReportError, json as report_json};
 use crate::eval::baseline;
 use crate::eval::runner::SuiteResult;
 
-/// Writes `pending/<suite>/baseline.csv` and `baseline.json` under a run's folder.
+/// The file that says where a proposed baseline belongs.
+pub const TARGET: &str = "golden-folder";
+
+/// Writes `pending/<suite>/baseline.csv` and `baseline.json` under a run's folder, and where they
+/// belong.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn propose(folder: &Path, suite: &SuiteResult) -> Result<PathBuf, ReportError> {
+pub fn propose(
+    folder: &Path,
+    suite: &SuiteResult,
+    golden: Option<&PathBuf>,
+) -> Result<PathBuf, ReportError> {
     let pending = folder.join("pending").join(&*suite.name);
     fs::create_dir_all(&pending).map_err(|error| ReportError::io(&pending, &error))?;
     let write = |name: &str, text: String| {
@@ -22,6 +30,9 @@ pub fn propose(folder: &Path, suite: &SuiteResult) -> Result<PathBuf, ReportErro
     };
     write("baseline.csv", baseline::write(&suite.rows()))?;
     write("baseline.json", blessed_metrics(suite))?;
+    if let Some(golden) = golden {
+        write(TARGET, golden.to_string_lossy().into_owned())?;
+    }
     Ok(pending)
 }
 

@@ -3,10 +3,20 @@
 use crate::eval::baseline;
 use crate::eval::outcome::RunResult;
 
-/// The rows of all suites, in the baseline's format.
+/// The rows of all suites, in the baseline's format; with several suites, cases are named
+/// `suite/case`.
 pub fn cases(run: &RunResult) -> String {
-    let rows: Vec<baseline::Row> = run.suites.iter().flat_map(|suite| suite.rows()).collect();
-    baseline::write(&rows)
+    let several = run.suites.len() > 1;
+    let rows = run.suites.iter().flat_map(|suite| {
+        suite.rows().into_iter().map(move |row| match several {
+            true => {
+                let case_id = format!("{}/{}", suite.name, row.case_id);
+                baseline::Row { case_id, ..row }
+            }
+            false => row,
+        })
+    });
+    baseline::write(&rows.collect::<Vec<_>>())
 }
 
 /// All metrics, one a row.

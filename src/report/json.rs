@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use crate::eval::baseline::{Comparison, Difference};
-use crate::eval::interval::wilson;
 use crate::eval::metric::Metric;
 use crate::eval::metric::counts::Counts;
 use crate::eval::outcome::{RunResult, suite_verdict};
@@ -175,19 +174,9 @@ fn laws(counts: &Counts) -> Value {
             "not_exercised"
         };
         json!({"name": law.name, "source": law.source, "title": law.title, "verdict": verdict,
-            "exercised": counted.exercised, "broken": counted.broken, "unknown": counted.unknown,
-            "hi": law_bound(counted.broken, counted.exercised)})
+            "exercised": counted.exercised, "broken": counted.broken, "unknown": counted.unknown})
     };
     crate::law::registry::all().iter().map(law).collect()
-}
-
-/// The 95 % upper bound on how often a law is broken.
-pub fn law_bound(broken: u64, exercised: u64) -> Option<f64> {
-    match (broken, exercised) {
-        (_, 0) => None,
-        (0, n) => Some(round(1.0 - 0.05_f64.powf(1.0 / n as f64))),
-        (k, n) => Some(round(wilson(k, n).1)),
-    }
 }
 
 fn summary(suite: &SuiteResult, proposing: bool) -> Value {
@@ -205,6 +194,8 @@ fn summary(suite: &SuiteResult, proposing: bool) -> Value {
         "coverage": {"golden": coverage.golden, "negatives": coverage.negatives,
             "stubs": coverage.stubs, "toolsWithoutEnoughPrompts": thin},
         "baseline": suite.comparison.as_ref().map(comparison),
+        "confusion": confusion(&suite.counts),
+        "laws": laws(&suite.counts),
     })
 }
 

@@ -50,6 +50,9 @@ pub fn summary(run: &RunResult) -> String {
     for one in &run.not_run {
         let _ = writeln!(out, "Suite {} was not run: {}.\n", one.suite, one.reason);
     }
+    for stale in &run.stale {
+        let _ = writeln!(out, "Stale: {stale}.\n");
+    }
     let _ = writeln!(out, "{CHOOSER_NOTE}");
     out
 }

@@ -50,6 +50,7 @@ pub fn suite_metrics(suite: &SuiteResult, look: Look) -> String {
     let plain = |metric: &&Metric| {
         !metric.scope.contains_key("tool")
             && !metric.scope.contains_key("split")
+            && !metric.scope.contains_key("law")
             && (metric.den > 0 || metric.name.starts_with("unsafe"))
     };
     let rows = suite.metrics.iter().filter(plain).map(|metric| {
@@ -118,9 +119,11 @@ pub fn tools(suite: &SuiteResult, look: Look) -> Option<String> {
             cell("tool_choice.precision"),
             cell("tool_choice.recall"),
             f1.map_or_else(|| "n/a".to_owned(), |f1| format!("{f1:.2}")),
+            suite.counts.tools.get(tool).map_or(0, |counts| counts.false_calls).to_string(),
         ]);
     }
-    (!rows.is_empty()).then(|| draw(&["tool", "precision", "recall", "F1"], rows, look))
+    (!rows.is_empty())
+        .then(|| draw(&["tool", "precision", "recall", "F1", "negatives"], rows, look))
 }
 
 /// The cells off the diagonal, most frequent first.
@@ -143,14 +146,19 @@ pub fn confusions(suite: &SuiteResult, most: usize, look: Look) -> Option<String
 
 /// Every law with its counts.
 pub fn laws(suite: &SuiteResult, look: Look) -> String {
-    let rows = crate::law::registry::all().iter().map(|law| {
-        let counted = suite.counts.laws.get(law.name).copied().unwrap_or_default();
-        let bound = super::json::law_bound(counted.broken, counted.exercised);
+    let of_law = |metric: &&Metric| metric.scope.contains_key("law");
+    let rows = suite.metrics.iter().filter(of_law).map(|metric| {
+        let scope: Vec<String> = metric.scope.values().map(ToString::to_string).collect();
+        let law = metric.scope.get("law").map_or("", |law| &**law);
+        let unknown = suite.counts.laws.get(law).map_or(0, |counts| counts.unknown);
         vec![
-            law.name.to_owned(),
-            format!("{}/{}", counted.broken, counted.exercised),
-            bound.map_or_else(|| "not exercised".to_owned(), |hi| format!("<= {hi:.4}")),
-            if counted.unknown > 0 { counted.unknown.to_string() } else { String::new() },
+            scope.join(", "),
+            format!("{}/{}", metric.num, metric.den),
+            metric.interval.map_or_else(
+                || "not exercised".to_owned(),
+                |interval| format!("<= {:.4}", interval.hi),
+            ),
+            if unknown > 0 { unknown.to_string() } else { String::new() },
         ]
     });
     draw(&["law", "broken/exercised", "bound 95 %", "unknown"], rows.collect(), look)

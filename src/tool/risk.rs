@@ -62,7 +62,9 @@ impl fmt::Display for Level {
 pub fn level(descriptor: &Descriptor) -> Level {
     let actions = descriptor.intent.action_types.iter().copied().map(action_level);
     let (effects, risk) = (effects_level(&descriptor.effects), risk_level(&descriptor.risk));
-    actions.fold(effects.max(risk), Level::max)
+    // A program that runs unconfined may write the workspace, whatever it declares.
+    let program = if descriptor.execution.command.is_empty() { Level::L0 } else { Level::L2 };
+    actions.fold(effects.max(risk).max(program), Level::max)
 }
 
 /// The effect class that goes with a level and its effects.
@@ -112,7 +114,7 @@ fn effects_level(effects: &Effects) -> Level {
         Level::L4
     } else if effects.external_calls {
         Level::L3
-    } else if writes(effects) {
+    } else if writes(effects) || effects.mutates_state {
         Level::L2
     } else {
         Level::L0
@@ -149,6 +151,12 @@ mod tests {
         for (effects, risk, action, expected) in [
             (&base, &low, ActionType::Read, Level::L0),
             (&base, &low, ActionType::Compute, Level::L1),
+            (
+                &Effects { mutates_state: true, ..base.clone() },
+                &low,
+                ActionType::Execute,
+                Level::L2,
+            ),
             (&writes("workspace:**"), &low, ActionType::Read, Level::L2),
             (&external, &low, ActionType::Search, Level::L3),
             (&writes("api:issues"), &low, ActionType::Write, Level::L4),

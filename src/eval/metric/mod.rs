@@ -45,6 +45,20 @@ pub const NAMES: [&str; 29] = [
     "cost.reply_tokens",
 ];
 
+/// Metrics that exist for each tool, and as macro averages over tools.
+pub const PER_TOOL: [&str; 3] = ["tool_choice.precision", "tool_choice.recall", "tool_choice.f1"];
+
+/// Metrics that are shown apart for the frozen and the tuned prompts.
+pub const PER_SPLIT: [&str; 7] = [
+    "tool_choice.precision",
+    "tool_choice.recall",
+    "tool_choice.f1",
+    "abstention.no_tool",
+    "abstention.ask",
+    "abstention.refuse",
+    "arguments.accurate",
+];
+
 /// Scope keys such as `tool` or `split`, with their values. Empty for the whole suite.
 pub type Scope = BTreeMap<&'static str, Arc<str>>;
 
@@ -96,7 +110,7 @@ pub fn metrics(cases: &[CaseCounts], provider: Option<&Arc<str>>) -> Vec<Metric>
         }
     }
     for split in ["tuned", "frozen"] {
-        for ratio in SPLIT {
+        for ratio in Ratio::ALL.iter().filter(|ratio| PER_SPLIT.contains(&ratio.name())) {
             let wanted = split == "frozen";
             let metric = cx.ratio(*ratio, &[("split", split.into())], |case| {
                 if case.frozen == wanted { case.counts.ratio(*ratio) } else { (0, 0) }
@@ -104,20 +118,10 @@ pub fn metrics(cases: &[CaseCounts], provider: Option<&Arc<str>>) -> Vec<Metric>
             out.push(metric);
         }
     }
+    out.extend(cx.per_law());
     out.extend(cx.per_tool());
     out
 }
-
-/// Metrics that are shown apart for the frozen and the tuned prompts.
-const SPLIT: &[Ratio] = &[
-    Ratio::Precision,
-    Ratio::Recall,
-    Ratio::F1,
-    Ratio::NoTool,
-    Ratio::Ask,
-    Ratio::Refuse,
-    Ratio::ArgsAccurate,
-];
 
 struct Context<'a> {
     cases: &'a [CaseCounts],
@@ -162,6 +166,18 @@ impl Context<'_> {
             interval: None,
             method: "count",
         }
+    }
+
+    /// How often each law was broken, of the trials that exercised it.
+    fn per_law(&self) -> Vec<Metric> {
+        let laws = crate::law::registry::all().iter();
+        laws.map(|law| {
+            self.ratio(Ratio::LawsBroken, &[("law", law.name.into())], |case| {
+                let counts = case.counts.laws.get(law.name).copied().unwrap_or_default();
+                (counts.broken, counts.exercised)
+            })
+        })
+        .collect()
     }
 
     fn per_tool(&self) -> Vec<Metric> {

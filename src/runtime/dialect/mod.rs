@@ -60,6 +60,18 @@ impl Dialect {
         Payload::new(self, tools, messages)
     }
 
+    /// Spells a reply as a model under this dialect would: the text protocol has no native calls.
+    pub fn spell(self, reply: Reply) -> Reply {
+        match self {
+            Self::OpenAiChat | Self::AnthropicMessages => reply,
+            Self::Text if reply.calls.is_empty() => reply,
+            Self::Text => {
+                let text = Some(text::spell(reply.text.as_deref(), &reply.calls));
+                Reply { text, calls: Vec::new(), ..reply }
+            }
+        }
+    }
+
     /// Takes the calls out of a reply, in model order, and what is left as text.
     pub fn parse(self, reply: Reply) -> (Option<String>, Vec<RawCall>) {
         match self {

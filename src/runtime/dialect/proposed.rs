@@ -70,4 +70,25 @@ impl Arguments {
             Err(error) => Self::Malformed { raw: text.to_owned(), why: error.to_string() },
         }
     }
+
+    /// Scrubs the texts inside JSON once more: escapes can hide a secret from the raw text.
+    #[must_use]
+    pub fn scrubbed(self, redact: &dyn Fn(&str) -> String) -> Self {
+        match self {
+            Self::Json(mut value) => {
+                scrub(&mut value, redact);
+                Self::Json(value)
+            }
+            Self::Blank | Self::Malformed { .. } => self,
+        }
+    }
+}
+
+fn scrub(value: &mut Value, redact: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = redact(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| scrub(item, redact)),
+        Value::Object(map) => map.values_mut().for_each(|value| scrub(value, redact)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }

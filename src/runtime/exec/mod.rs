@@ -13,12 +13,21 @@ pub use workspace::Workspace;
 
 use super::credential::Broker;
 use super::sandbox::adapter::{Adapter, Builtin};
+use crate::base::caught::caught;
+use crate::journal::event::call::ObservedEffects;
+use crate::journal::outcome::Blame;
 
 /// Runs one call to its end. A panic of a tool is that call's failure.
 pub async fn run(ready: &Ready, workspace: &mut Workspace, broker: &Broker) -> Ran {
-    match ready.plan().adapter {
-        Adapter::Simulated => simulated::run(ready, broker),
-        Adapter::Builtin(Builtin::CommandRun) => command::run(ready, workspace).await,
-        Adapter::Builtin(builtin) => builtin::run(builtin, ready, workspace),
-    }
+    let work = async {
+        match ready.plan().adapter {
+            Adapter::Simulated => simulated::run(ready, broker),
+            Adapter::Builtin(Builtin::CommandRun) => command::run(ready, workspace).await,
+            Adapter::Builtin(builtin) => builtin::run(builtin, ready, workspace),
+        }
+    };
+    caught(work).await.unwrap_or_else(|said| {
+        let effects = ObservedEffects { method: "unknown".to_owned(), ..Default::default() };
+        Ran { effects, ..Ran::failed(Blame::Tool, "panic", said) }
+    })
 }

@@ -1,8 +1,9 @@
 //! The merge of all votes on one call.
 //!
 //! Votes come from the principal's scopes, the descriptor's permissions and trust, the rules, and
-//! the level's default. The strictest vote wins. The level's default is only a vote where no
-//! rule speaks about the call: that is how a rule says otherwise (seed B invariant 5).
+//! the level's default. The strictest vote wins. The level's default has no vote where a rule
+//! allows the call: that is how a rule says otherwise (seed B invariant 5). A rule that asks or
+//! denies only ever makes a call stricter.
 
 use std::collections::BTreeSet;
 
@@ -68,6 +69,9 @@ impl Judgement {
 /// The scope that L2 needs (seed B section 12).
 pub const WORKSPACE_WRITE: &str = "workspace_write";
 
+/// The scope that L3 needs where a tool names none of its own (seed B section 12).
+pub const EXTERNAL_READ: &str = "external_read";
+
 /// What may be done with this call.
 pub fn decide(tool: &Registered, args: &Value, principal: &Principal, rules: &Rules) -> Judgement {
     merge(votes(tool, Some(args), principal, rules))
@@ -99,16 +103,16 @@ fn votes(
 ) -> Vec<Vote> {
     let mut votes = principal_votes(tool, principal);
     let question = Question { tool, args, principal };
-    let mut spoken = false;
+    let mut permitted = false;
     for rule in rules.matching(&question) {
-        spoken = true;
+        permitted |= rule.decision == Decision::Allow;
         votes.push(Vote {
             decision: rule.decision,
             reason: format!("rule {}: {}", rule.id, rule.reason),
             rule: Some(rule.id.clone()),
         });
     }
-    if !spoken {
+    if !permitted {
         votes.push(level_vote(tool.level));
     }
     match tool.descriptor.permissions.approval_policy {
@@ -133,7 +137,7 @@ fn principal_votes(tool: &Registered, principal: &Principal) -> Vec<Vote> {
         .required_scopes
         .iter()
         .map(String::as_str)
-        .chain((tool.level == Level::L2).then_some(WORKSPACE_WRITE))
+        .chain(level_scope(tool))
         .filter(|scope| !principal.scopes.contains(*scope))
         .collect();
     if !missing.is_empty() {
@@ -149,6 +153,16 @@ fn principal_votes(tool: &Registered, principal: &Principal) -> Vec<Vote> {
         votes.push(Vote::new(Decision::Deny, format!("{} is not among the allowed", principal.id)));
     }
     votes
+}
+
+/// The scope that a level itself needs.
+fn level_scope(tool: &Registered) -> Option<&'static str> {
+    let own = !tool.descriptor.permissions.required_scopes.is_empty();
+    match tool.level {
+        Level::L2 => Some(WORKSPACE_WRITE),
+        Level::L3 if !own => Some(EXTERNAL_READ),
+        Level::L0 | Level::L1 | Level::L3 | Level::L4 | Level::L5 => None,
+    }
 }
 
 /// Seed B section 12's defaults.

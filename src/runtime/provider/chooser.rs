@@ -15,7 +15,7 @@ use super::{Provider, harness_fault};
 use crate::base::digest::Digest;
 use crate::journal::event::turn::ProviderFault;
 use crate::runtime::BoxFuture;
-use crate::runtime::dialect::{Dialect, Payload, RawCall, Reply, text};
+use crate::runtime::dialect::{Payload, RawCall, Reply};
 
 /// Confidence below which no tool is called. Calibrated on the prompts of the `calibration`
 /// suite, which no default run uses; `tests/it/calibration.rs` holds it to that.
@@ -83,7 +83,7 @@ impl Chooser {
                 let arguments = Value::Object(choice.arguments).to_string();
                 let calls = vec![RawCall { id: None, name, arguments }];
                 let finish = Some("tool_calls".to_owned());
-                Ok(spelled(payload.dialect, Reply { text: None, calls, finish, explanation }))
+                Ok(payload.dialect.spell(Reply { text: None, calls, finish, explanation }))
             }
             _ => {
                 let text = Some("No tool fits this request.".to_owned());
@@ -156,16 +156,6 @@ fn explanation(pick: &Pick, name: impl Fn(usize) -> String) -> Value {
         .collect();
     json!({"provider": VERSION, "threshold": THRESHOLD,
         "confidence": rounded(pick.confidence.value), "candidates": candidates})
-}
-
-fn spelled(dialect: Dialect, reply: Reply) -> Reply {
-    match dialect {
-        Dialect::OpenAiChat | Dialect::AnthropicMessages => reply,
-        Dialect::Text => {
-            let text = Some(text::spell(reply.text.as_deref(), &reply.calls));
-            Reply { text, calls: Vec::new(), ..reply }
-        }
-    }
 }
 
 /// Six significant decimals are enough to explain, and keep reports short.

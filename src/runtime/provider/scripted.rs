@@ -10,7 +10,7 @@ use super::{Provider, harness_fault};
 use crate::base::secret::CANARY_PREFIX;
 use crate::journal::event::turn::ProviderFault;
 use crate::runtime::BoxFuture;
-use crate::runtime::dialect::{Dialect, Payload, RawCall, Reply, text};
+use crate::runtime::dialect::{Dialect, Payload, RawCall, Reply};
 
 /// What a request must show before a step answers it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,7 +70,7 @@ impl Scripted {
         expected(&step.expect, payload).map_err(refuse)?;
         match &step.answer {
             Answer::Fault(fault) => Err(fault.clone()),
-            Answer::Reply(reply) => Ok(spelled(payload.dialect, reply)),
+            Answer::Reply(reply) => Ok(payload.dialect.spell(reply.clone())),
         }
     }
 }
@@ -92,17 +92,6 @@ impl Provider for Scripted {
         let left = self.steps.len() - self.next;
         (left > 0)
             .then(|| harness_fault(format!("{left} steps of the script were never asked for")))
-    }
-}
-
-fn spelled(dialect: Dialect, reply: &Reply) -> Reply {
-    match dialect {
-        Dialect::OpenAiChat | Dialect::AnthropicMessages => reply.clone(),
-        Dialect::Text => Reply {
-            text: Some(text::spell(reply.text.as_deref(), &reply.calls)),
-            calls: Vec::new(),
-            ..reply.clone()
-        },
     }
 }
 

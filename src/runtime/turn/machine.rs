@@ -314,7 +314,7 @@ impl Turn {
         let messages = self.slots.drain(&order).into_iter().map(|(call, end)| Message::Tool {
             call,
             text: end.shown,
-            is_error: !matches!(end.outcome, Outcome::Succeeded | Outcome::Replaced),
+            is_error: end.outcome != Outcome::Succeeded,
         });
         super::append::append(cx, messages.collect());
         self.ask(cx)

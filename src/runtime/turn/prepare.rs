@@ -38,7 +38,7 @@ impl Turn {
         let ids = pin(&calls, cx.transcript, cx.world);
         let mut proposed = Vec::new();
         for ((index, raw), call) in (0..).zip(calls).zip(ids) {
-            let arguments = Arguments::read(&raw.arguments);
+            let arguments = Arguments::read(&raw.arguments).scrubbed(&redact);
             proposed.push(Proposed { call, provider_id: raw.id, name: raw.name, arguments, index });
         }
         self.batch = cx.world.next_id("b");
