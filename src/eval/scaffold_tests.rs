@@ -48,7 +48,7 @@ schema: proofmark/suite@1
 name: my_suite
 default: false
 tools: [tools/]
-principal: {id: dev, scopes: []}
+principal: {id: dev, scopes: [external_read]}
 providers: [chooser]
 prompts: ../../golden/my_suite/prompts.csv
 gates:

@@ -127,7 +127,7 @@ fn one_cause_is_reported_once() {
     artifact-provenance: not exercised
     view-explained: holds 2
     withheld-not-run: holds 2
-    effects-declared: holds 1
+    effects-declared: not exercised
     "#);
 }
 

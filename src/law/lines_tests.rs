@@ -437,7 +437,7 @@ fn effects_declared() {
         "effects-declared",
         "open; user; ",
         &[
-            ("cat a; req 1 a; run 1; fin 1 ok; chk 1; set 1 succeeded", "holds 2"),
+            ("cat a; req 1 a; run 1; fin 1 ok; chk 1; set 1 succeeded", "holds 1"),
             ("cat a bare; req 1 a; run 1", "c1 `a` started although it declares no effects"),
             ("cat a bare; req 1 a; set 1 denied", "not exercised"),
             ("view a; req 1 a; run 1", "not exercised"),

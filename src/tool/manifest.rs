@@ -1,7 +1,6 @@
 //! The file format of a descriptor: `tools/*.yaml`, camelCase keys as in seed B section 6.
 
 use super::descriptor::{Descriptor, FORMAT, OutputExposure};
-use super::risk::{self, Level};
 use super::schema::CompiledSchema;
 use super::strict::{Format, LazyFormat};
 use crate::base::document::Document;
@@ -75,10 +74,6 @@ fn check_effects(document: &Document, descriptor: &Descriptor, problems: &mut Ve
             let problem = document.problem("/effects/dryRunSupported", message);
             problems.push(problem.help("add a boolean parameter `dry_run`"));
         }
-    }
-    if risk::level(descriptor) == Level::L0 && effects.mutates_state {
-        let message = "the state is mutated, but no write, delete or action type says what";
-        problems.push(document.problem("/effects/mutatesState", message));
     }
 }
 
@@ -155,12 +150,6 @@ effects: {reads: ['workspace:**'], writes: []}
                 "t.yaml:5:31: unusable schema at `/type`: expected one of \"array\", \"boolean\", \
              \"integer\", \"null\", \"number\", \"object\", \"string\"",
             ],
-        );
-        let text = SHORT.replace("writes: []", "writes: [], mutatesState: true");
-        check(
-            &text,
-            &["t.yaml:6:62: the state is mutated, but no write, delete or action type \
-                        says what"],
         );
         let wrong = SHORT.to_owned()
             + "version: sha256:0000000000000000000000000000000000000000000000000000000000000000\n";

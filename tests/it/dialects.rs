@@ -127,7 +127,7 @@ fn schemas_are_rendered_unchanged_and_every_part_can_be_left_out() {
         let scopes: Vec<String> =
             tools.iter().flat_map(|tool| tool.permissions.required_scopes.clone()).collect();
         let mut scene = Scene::new(tools);
-        scene.principal = dev(&format!("workspace_write {}", scopes.join(" ")));
+        scene.principal = dev(&format!("workspace_write external_read {}", scopes.join(" ")));
         scenes.push(scene);
     }
     for view in scenes.iter().map(Scene::view) {

@@ -183,7 +183,8 @@ struct Asked {
 impl Asked {
     fn new(descriptors: Vec<Descriptor>) -> Self {
         let required = descriptors.iter().flat_map(|d| d.permissions.required_scopes.clone());
-        let scopes = required.chain(["workspace_write".to_owned()]).collect();
+        let scopes =
+            required.chain(["workspace_write", "external_read"].map(str::to_owned)).collect();
         let principal = Principal { id: "dev".to_owned(), scopes };
         let registry = Registry::new(descriptors).unwrap();
         let environment =

@@ -89,7 +89,7 @@ impl Scene {
             Environment { evaluation: true, max_tools: 128, ..Environment::default() };
         Self {
             registry: Registry::new(tools).unwrap(),
-            principal: dev("workspace_write"),
+            principal: dev("workspace_write external_read"),
             rules: Rules::default(),
             intent: Intent::default(),
             environment,

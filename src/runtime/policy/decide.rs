@@ -103,8 +103,9 @@ fn votes(
 ) -> Vec<Vote> {
     let mut votes = principal_votes(tool, principal);
     let question = Question { tool, args, principal };
-    let mut permitted = false;
+    let (mut spoken, mut permitted) = (false, false);
     for rule in rules.matching(&question) {
+        spoken = true;
         permitted |= rule.decision == Decision::Allow;
         votes.push(Vote {
             decision: rule.decision,
@@ -112,8 +113,10 @@ fn votes(
             rule: Some(rule.id.clone()),
         });
     }
-    if !permitted {
-        votes.push(level_vote(tool.level));
+    // Where a rule speaks, a level that would allow has nothing to add.
+    let level = level_vote(tool.level);
+    if !permitted && (!spoken || level.decision > Decision::Allow) {
+        votes.push(level);
     }
     match tool.descriptor.permissions.approval_policy {
         ApprovalPolicy::Always if tool.level == Level::L5 => {
