@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::json::{CHOOSER_NOTE, rerun};
 use super::table::{self, Look};
 use crate::eval::baseline::{Change, Difference};
-use crate::eval::gate::GateVerdict;
+use crate::eval::gate::{Gate, GateVerdict};
 use crate::eval::grade::Verdict;
 use crate::eval::outcome::{RunResult, suite_verdict};
 use crate::eval::runner::SuiteResult;
@@ -172,18 +172,27 @@ fn verdict_line(out: &mut String, suite: &SuiteResult, proposing: bool) {
         count(GateVerdict::Fail),
         count(GateVerdict::Inconclusive)
     );
-    let open: Vec<_> =
-        suite.gates.iter().filter(|gate| gate.verdict != GateVerdict::Pass).collect();
-    let (telling, quiet): (Vec<_>, Vec<_>) =
-        open.into_iter().partition(|gate| !gate.report_only || gate.verdict == GateVerdict::Fail);
-    for gate in telling.iter().take(SHOWN) {
+    let open = |report_only: bool, verdict: GateVerdict| {
+        let wanted = move |gate: &&Gate| gate.report_only == report_only && gate.verdict == verdict;
+        suite.gates.iter().filter(wanted)
+    };
+    for verdict in [GateVerdict::Fail, GateVerdict::Inconclusive] {
+        lines(out, open(false, verdict), SHOWN);
+    }
+    lines(out, open(true, GateVerdict::Fail), 3);
+    let quiet = open(true, GateVerdict::Inconclusive).count();
+    if quiet > 0 {
+        let _ = writeln!(out, "  {quiet} report-only gates are undecided");
+    }
+}
+
+fn lines<'a>(out: &mut String, gates: impl Iterator<Item = &'a Gate>, most: usize) {
+    let gates: Vec<&Gate> = gates.collect();
+    for gate in gates.iter().take(most) {
         let only = if gate.report_only { " (report only)" } else { "" };
         let _ = writeln!(out, "  {}{only}: {}: {}", gate.verdict.name(), gate.gate, gate.why);
     }
-    if telling.len() > SHOWN {
-        let _ = writeln!(out, "  and {} more", telling.len() - SHOWN);
-    }
-    if !quiet.is_empty() {
-        let _ = writeln!(out, "  {} report-only gates are undecided", quiet.len());
+    if gates.len() > most {
+        let _ = writeln!(out, "  and {} more", gates.len() - most);
     }
 }

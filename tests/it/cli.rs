@@ -291,6 +291,35 @@ fn the_bench_suite_counts_what_was_put_in() {
 }
 
 #[test]
+fn the_shipped_suites_pass_against_their_baselines() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let reports = tempfile::tempdir().unwrap();
+    let args = ["run", "--format", "json", "--reports", reports.path().to_str().unwrap()];
+    let report = json(root, &args);
+    assert_eq!(report["exitCode"], 0, "{}", report["gates"]);
+    let suites = report["suites"].as_array().unwrap();
+    let names: Vec<&str> = suites.iter().filter_map(|suite| suite["suite"].as_str()).collect();
+    assert_eq!(names, ["coding-agent", "lifecycle", "office"]);
+    for suite in suites {
+        let baseline = &suite["baseline"];
+        assert_eq!(baseline["differences"], Value::Array(Vec::new()), "{}", suite["suite"]);
+        assert!(baseline["same"].as_u64().unwrap() > 100, "{}", suite["suite"]);
+    }
+    // A run that only looked at laws would say nothing about tool choice.
+    for suite in ["coding-agent", "office"] {
+        let deciding = report["gates"].as_array().unwrap().iter().filter(|gate| {
+            let name = gate["gate"].as_str().unwrap();
+            let selection = name.starts_with("tool_choice") || name.starts_with("abstention");
+            gate["suite"] == suite && gate["reportOnly"] == false && selection
+        });
+        assert!(deciding.count() >= 5, "{suite}");
+    }
+    for law in report["laws"].as_array().unwrap() {
+        assert_eq!(law["verdict"], "holds", "{law}");
+    }
+}
+
+#[test]
 fn real_servers_are_listed_pinned_and_measured() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     if !root.join("suites/mcp-reference/.servers/installed").exists() {
@@ -298,7 +327,7 @@ fn real_servers_are_listed_pinned_and_measured() {
         return;
     }
     let reports = tempfile::tempdir().unwrap();
-    let args = ["run", "mcp-reference", "--baseline", "propose", "--format", "json", "--reports"];
+    let args = ["run", "mcp-reference", "--format", "json", "--reports"];
     let report = json(root, &[&args[..], &[reports.path().to_str().unwrap()]].concat());
     assert_eq!(report["stale"], Value::Array(Vec::new()), "the listings are the pinned ones");
     assert!(report["cases"].as_array().unwrap().len() > 150);
