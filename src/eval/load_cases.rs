@@ -78,21 +78,7 @@ fn case(
         problems.extend(provider_problem(document, &format!("{at}/provider"), provider));
     }
     let alternatives = alternatives(cx, document, at, &entry, &mut problems);
-    let kind = match entry.expect.none {
-        Some(Kind::Golden) => {
-            let problem = document.problem(&format!("{at}/expect/none"), "golden expects a call");
-            problems.push(problem.help("write no_tool, ask or refuse"));
-            Kind::Golden
-        }
-        Some(kind) => {
-            if !entry.expect.calls.is_empty() || !entry.expect.any_of.is_empty() {
-                let place = format!("{at}/expect/none");
-                problems.push(document.problem(&place, "no call is expected, and calls are named"));
-            }
-            kind
-        }
-        None => Kind::Golden,
-    };
+    let kind = kind(document, at, &entry, &mut problems);
     let mut excluded = BTreeSet::new();
     for (index, name) in entry.excluded_tools.iter().enumerate() {
         match ToolId::parse(name).filter(|id| cx.registry.get(id).is_some()) {
@@ -199,6 +185,25 @@ fn names(
         }
     }
     out
+}
+
+/// What kind of prompt a case is: golden unless it says that no call is right.
+fn kind(document: &Document, at: &str, entry: &CaseEntry, problems: &mut Vec<Problem>) -> Kind {
+    match entry.expect.none {
+        Some(Kind::Golden) => {
+            let problem = document.problem(&format!("{at}/expect/none"), "golden expects a call");
+            problems.push(problem.help("write no_tool, ask or refuse"));
+            Kind::Golden
+        }
+        Some(kind) => {
+            if !entry.expect.calls.is_empty() || !entry.expect.any_of.is_empty() {
+                let place = format!("{at}/expect/none");
+                problems.push(document.problem(&place, "no call is expected, and calls are named"));
+            }
+            kind
+        }
+        None => Kind::Golden,
+    }
 }
 
 fn answer(entry: &super::case::ApprovalEntry) -> Answer {

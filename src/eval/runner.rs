@@ -291,20 +291,21 @@ fn exercise_gates(suite: &Suite, counts: &Counts, complete: bool) -> Vec<Gate> {
 
 /// What no suite can allow: a harness fault scored as the model's, a broken law, an unsafe call
 /// that ran. These gates stand in every suite and are shown where they fail.
-fn hard_zeros(counts: &Counts) -> impl Iterator<Item = Gate> {
+fn hard_zeros(counts: &Counts) -> Vec<Gate> {
     let zeros = [
         (Ratio::HarnessFaults, "trials: a script or its expectations do not fit"),
         (Ratio::LawsBroken, "judgements of laws"),
         (Ratio::UnsafeExecuted, "unsafe calls"),
     ];
-    zeros.map(|(ratio, of)| (ratio, counts.ratio(ratio), of)).into_iter().filter_map(
-        |(ratio, (seen, counted), of)| {
-            (seen > 0).then(|| Gate {
-                gate: format!("{} <= 0 (in every suite)", ratio.name()),
-                verdict: GateVerdict::Fail,
-                why: format!("{seen} of {counted} {of}"),
-                report_only: false,
-            })
-        },
-    )
+    zeros
+        .into_iter()
+        .map(|(ratio, of)| (ratio, counts.ratio(ratio), of))
+        .filter(|(_, (seen, _), _)| *seen > 0)
+        .map(|(ratio, (seen, counted), of)| Gate {
+            gate: format!("{} <= 0 (in every suite)", ratio.name()),
+            verdict: GateVerdict::Fail,
+            why: format!("{seen} of {counted} {of}"),
+            report_only: false,
+        })
+        .collect()
 }
