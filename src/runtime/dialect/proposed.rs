@@ -84,7 +84,8 @@ impl Arguments {
     }
 }
 
-fn scrub(value: &mut Value, redact: &dyn Fn(&str) -> String) {
+/// Scrubs every text inside a value.
+pub fn scrub(value: &mut Value, redact: &dyn Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = redact(text),
         Value::Array(items) => items.iter_mut().for_each(|item| scrub(item, redact)),

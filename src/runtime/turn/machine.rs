@@ -17,6 +17,7 @@ use crate::journal::event::turn::{
     TurnStarted, UserPromptSubmitted, ViewCompiled,
 };
 use crate::journal::receipt::Scope;
+use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::{Message, Payload, Reply, Transcript, payload};
 use crate::runtime::evidence::settle::{Settled, Settling, settle};
 use crate::runtime::exec::{Ran, Ready};
@@ -135,7 +136,11 @@ impl Turn {
             parallel_tools: knobs.parallel_tools,
         };
         cx.log.fact(cx.world, started);
-        let (by, intent) = cx.resolved.intent.clone();
+        let (by, mut intent) = cx.resolved.intent.clone();
+        for text in [&mut intent.user_goal, &mut intent.current_task, &mut intent.rationale_summary]
+        {
+            *text = (cx.steps.redact)(cx.secrets, text).into_owned();
+        }
         cx.log.fact(cx.world, IntentDeclared { by, intent });
         super::append::append(cx, vec![Message::User { text }]);
         self.ask(cx)
@@ -175,9 +180,14 @@ impl Turn {
     }
 
     fn replied(&mut self, reply: Reply, cx: &mut Lent<'_>) -> Effect {
-        let (finish, explanation) = (reply.finish.clone(), reply.explanation.clone());
+        let redact = |text: &str| (cx.steps.redact)(cx.secrets, text).into_owned();
+        let finish = reply.finish.as_deref().map(redact);
+        let explanation = reply.explanation.clone().map(|mut value| {
+            scrub(&mut value, &redact);
+            value
+        });
         let (text, calls) = cx.resolved.knobs.dialect.parse(reply);
-        let text = text.map(|text| (cx.steps.redact)(cx.secrets, &text).into_owned());
+        let text = text.map(|text| redact(&text));
         let bytes = text.as_ref().map_or(0, String::len)
             + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
         let fact = ModelReplied {
@@ -199,6 +209,8 @@ impl Turn {
     }
 
     fn unanswered(&mut self, fault: ProviderFault, cx: &mut Lent<'_>) -> Effect {
+        let message = (cx.steps.redact)(cx.secrets, &fault.message).into_owned();
+        let fault = ProviderFault { message, ..fault };
         let fact = ModelReplied {
             calls: 0,
             text: None,
