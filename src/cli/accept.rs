@@ -9,6 +9,7 @@ use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
+use crate::eval::baseline;
 use crate::report::ReportError;
 use crate::report::baseline::TARGET;
 use crate::report::json::envelope;
@@ -16,7 +17,7 @@ use crate::report::json::envelope;
 /// Arguments of `accept`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  proofmark accept\n  proofmark accept office\n  \
-    proofmark accept --run 20260501T120000")]
+    proofmark accept --run 20260501120000000")]
 pub struct AcceptArgs {
     /// Suites to bless; all that the run proposed when left out
     suites: Vec<String>,
@@ -51,7 +52,10 @@ pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> 
         args.suites.is_empty() || name.is_some_and(|name| args.suites.contains(&name))
     });
     if proposed.is_empty() {
-        let message = format!("run {} proposed nothing to accept", run.trim());
+        let message = format!(
+            "run {} proposed nothing to accept: it was filtered, or nothing changed, or it faulted",
+            run.trim()
+        );
         return Err(CliError::NothingSelected(message));
     }
     let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -75,7 +79,7 @@ pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> 
     for (fresh, target) in moves {
         fs::rename(&fresh, &target).map_err(|error| ReportError::io(&target, &error))?;
         if target.extension().is_some_and(|ending| ending == "csv") {
-            blessed.push(target.display().to_string());
+            blessed.push(format!("{}: {}", target.display(), counts(&target)));
         }
     }
     match args.format {
@@ -87,4 +91,12 @@ pub fn accept(args: &AcceptArgs, output: &mut Output) -> Result<Exit, CliError> 
         }
     }
     Ok(Exit::Pass)
+}
+
+/// How many rows pass, of how many: blessing failures is an act that should be seen.
+fn counts(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let rows = baseline::read(&path.to_string_lossy(), &text).unwrap_or_default();
+    let passed = rows.iter().filter(|row| row.verdict == "pass").count();
+    format!("{} cases, {passed} pass, {} do not", rows.len(), rows.len() - passed)
 }

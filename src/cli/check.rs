@@ -119,7 +119,8 @@ pub fn load(path: &Path) -> Result<Recorded, Vec<Problem>> {
         return if problems.is_empty() { Ok(recorded) } else { Err(problems) };
     }
     let (lines, mut problems) = jsonl::read(&file, &text);
-    let (mut entries, mut blobs, mut complete) = (Vec::new(), Blobs::default(), false);
+    let (mut entries, mut blobs) = (Vec::new(), Blobs::default());
+    let (mut complete, mut trials) = (false, 0_u64);
     for line in lines {
         let bad = |message: String| Problem::new(&file, Position::new(line.number, 1), message);
         let mut object = line.object;
@@ -129,6 +130,7 @@ pub fn load(path: &Path) -> Result<Recorded, Vec<Problem>> {
                 None => problems.push(bad("a blob whose text is not what its digest names".into())),
             },
             Some("trialFinished") => {
+                trials += 1;
                 let Some(Value::Array(journal)) = object.remove("journal") else {
                     problems.push(bad("a trial without a journal".into()));
                     continue;
@@ -144,7 +146,13 @@ pub fn load(path: &Path) -> Result<Recorded, Vec<Problem>> {
                     }
                 }
             }
-            Some("runFinished") => complete = true,
+            Some("runFinished") => {
+                complete = true;
+                let said = object.get("trials").and_then(Value::as_u64);
+                if said.is_some_and(|said| said != trials) {
+                    problems.push(bad(format!("{said:?} trials were run, {trials} are here")));
+                }
+            }
             Some("runStarted" | "trialStarted") => {}
             other => problems.push(bad(format!("unknown record {other:?}"))),
         }

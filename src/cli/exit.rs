@@ -24,7 +24,7 @@ pub enum Exit {
     HarnessBug = 7,
     /// The evidence belongs to other descriptors.
     Stale = 8,
-    /// Interrupted from the keyboard.
+    /// Interrupted, from the keyboard or by a request to terminate.
     Interrupted = 130,
 }
 

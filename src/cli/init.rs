@@ -12,7 +12,7 @@ use super::output::Output;
 use super::sources::{self, short_name, stem, without_secrets};
 use super::{Format, interruptible, runtime};
 use crate::base::problem::Problem;
-use crate::eval::scaffold::{Origin, scaffold, write};
+use crate::eval::scaffold::{Origin, ScaffoldError, scaffold, write};
 use crate::report::json::envelope;
 use crate::runtime::catalog::source::snapshot::Snapshot;
 use crate::runtime::catalog::source::{Imported, ServerName, mcp};
@@ -54,14 +54,36 @@ pub struct InitArgs {
 /// # Errors
 /// When the tools cannot be listed or files are in the way.
 pub fn init(args: &InitArgs, output: &mut Output) -> Result<Exit, CliError> {
-    let found = find(args)?;
+    let found = find(args, output)?;
     if found.imported.descriptors.is_empty() {
         let from = &found.origin.found;
         return Err(CliError::NothingSelected(format!("there is not a single tool in {from}")));
     }
-    let scaffolded = scaffold(&found.name, &found.origin, &found.imported);
-    let files = write(&scaffolded, &args.dir, args.force)
-        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let mut scaffolded = scaffold(&found.name, &found.origin, &found.imported);
+    // What people write by hand is never overwritten: `--force` refreshes descriptors.
+    let authored = |path: &Path| path.ends_with("prompts.csv") || path.ends_with("suite.yaml");
+    let mut kept = Vec::new();
+    if args.force {
+        scaffolded.files.retain(|path, _| {
+            let keep = authored(path) && args.dir.join(path).exists();
+            if keep {
+                kept.push(path.clone());
+            }
+            !keep
+        });
+    }
+    let files = write(&scaffolded, &args.dir, args.force).map_err(|error| match &error {
+        ScaffoldError::Exists { .. } => {
+            let help = "`--force` refreshes the descriptors and keeps suite.yaml and prompts.csv";
+            CliError::Usage(format!("{error}; {help}"))
+        }
+        ScaffoldError::Outside { .. } | ScaffoldError::Io { .. } => {
+            CliError::Environment(format!("{}: {error}", args.dir.display()))
+        }
+    })?;
+    for path in kept {
+        output.error(&format!("kept {}", path.display()));
+    }
     answer(args, &found, &files, output);
     Ok(Exit::Pass)
 }
@@ -72,17 +94,18 @@ struct Found {
     imported: Imported,
 }
 
-fn find(args: &InitArgs) -> Result<Found, CliError> {
-    let suite_name = |fallback: String| {
-        let name = args.name.clone().unwrap_or(fallback);
-        ServerName::sanitized(&name).as_str().to_owned()
-    };
+fn find(args: &InitArgs, output: &mut Output) -> Result<Found, CliError> {
+    let waits = output.watched();
+    let suite_name = |fallback: String| suite_name(args.name.as_deref(), &fallback);
     if let Some(line) = &args.mcp {
         let launch = parse_command(line).map_err(|error| CliError::Usage(error.to_string()))?;
+        if waits {
+            output.error(&format!("waiting for {} (60 s at most)", launch.program));
+        }
         let snapshot = interruptible(&runtime()?, sources::list(&launch))??;
         let mut command = vec![launch.program.clone()];
         command.extend(launch.args.iter().cloned());
-        let name = suite_name(short_name(&command));
+        let name = suite_name(short_name(&command))?;
         let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
         let found = without_secrets(&command).join(" ");
         return Ok(Found { name, origin: Origin { found, snapshot }, imported });
@@ -94,7 +117,7 @@ fn find(args: &InitArgs) -> Result<Found, CliError> {
             [] => stem(path),
             command => short_name(command),
         };
-        let name = suite_name(fallback);
+        let name = suite_name(fallback)?;
         let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
         let found = crate::eval::read::shown(path);
         return Ok(Found { name, origin: Origin { found, snapshot }, imported });
@@ -103,7 +126,28 @@ fn find(args: &InitArgs) -> Result<Found, CliError> {
     let imported = sources::tool_list(&path).map_err(inputs)?;
     let found = crate::eval::read::shown(&path);
     let snapshot = tool_list_snapshot(&path)?;
-    Ok(Found { name: suite_name(stem(&path)), origin: Origin { found, snapshot }, imported })
+    Ok(Found { name: suite_name(stem(&path))?, origin: Origin { found, snapshot }, imported })
+}
+
+/// A name that a suite can have: a given one must be legal, one from the source is made so.
+fn suite_name(given: Option<&str>, fallback: &str) -> Result<String, CliError> {
+    let legal = |name: &str| {
+        let rest = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        rest && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.len() <= 64
+    };
+    match given {
+        Some(name) if legal(name) => Ok(name.to_owned()),
+        Some(name) => {
+            let help = "use letters, digits, `_`, `.` and `-`, a letter or digit first, 64 at most";
+            Err(CliError::Usage(format!("--name {name}: {help}")))
+        }
+        None => {
+            let clean = ServerName::sanitized(fallback);
+            let clean: String = clean.as_str().chars().take(64).collect();
+            let clean = clean.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+            Ok(if clean.is_empty() { "tools".to_owned() } else { clean.to_owned() })
+        }
+    }
 }
 
 /// A tool list is kept as it came, as a listing of a server without a name.

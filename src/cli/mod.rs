@@ -15,6 +15,7 @@ pub mod suites;
 pub mod tools;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use tokio::signal::unix::{SignalKind, signal};
 
 use error::CliError;
 use exit::Exit;
@@ -92,8 +93,8 @@ pub fn main() -> Exit {
     }
 }
 
-/// Waits for `work`, or for an interruption from the keyboard. What `work` has started (a server's
-/// process group among it) ends with it.
+/// Waits for `work`, or for an interruption (from the keyboard, or a request to terminate). What
+/// `work` has started (a server's process group among it) ends with it.
 ///
 /// # Errors
 /// When it was interrupted.
@@ -102,10 +103,13 @@ pub fn interruptible<T>(
     work: impl Future<Output = T>,
 ) -> Result<T, CliError> {
     runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())
+            .map_err(|error| CliError::Environment(format!("no signals: {error}")))?;
         tokio::select! {
             biased;
             result = work => Ok(result),
             Ok(()) = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
+            _ = terminate.recv() => Err(CliError::Interrupted),
         }
     })
 }

@@ -1,6 +1,6 @@
 //! `proofmark run`: the main job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct RunArgs {
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Leave out the tables of tools and confusions
+    /// Only differences, failures, gates and verdicts; no tables
     #[arg(long)]
     brief: bool,
 }
@@ -83,9 +83,9 @@ pub fn run(args: &RunArgs, output: &mut Output) -> Result<Exit, CliError> {
     let runtime = runtime()?;
     let found = interruptible(&runtime, suites::find(&args.suites, &args.require))??;
     if found.suites.is_empty() && found.not_run.is_empty() {
-        let help = "run it where `suites/` is, or scaffold one with `proofmark init`";
-        return Err(CliError::NothingSelected(format!("there is no suite here; {help}")));
+        return Err(found.nothing());
     }
+    check_names(args, &found.suites)?;
     let mut blessed = Vec::new();
     for suite in &found.suites {
         blessed.push(suites::blessed(suite)?);
@@ -126,6 +126,24 @@ pub fn check_provider(provider: Option<&String>) -> Result<(), CliError> {
             Err(CliError::Usage(format!("no provider `{provider}`; known: {known}")))
         }
     }
+}
+
+/// Tools and tags that no case has select nothing by mistake.
+fn check_names(args: &RunArgs, suites: &[Suite]) -> Result<(), CliError> {
+    let cases = || suites.iter().flat_map(|suite| suite.cases.iter());
+    let expected = || cases().flat_map(|case| case.expect.alternatives.iter().flatten());
+    let tools: BTreeSet<&str> = expected().map(|call| &*call.tool).collect();
+    let tags: BTreeSet<&str> = cases().flat_map(|case| &case.tags).map(String::as_str).collect();
+    for (flag, given, known) in [("--tool", &args.tool, tools), ("--tag", &args.tag, tags)] {
+        if let Some(name) = given.iter().find(|name| !known.contains(name.as_str())) {
+            let near = crate::base::problem::nearest(name, known.iter().copied());
+            let ending = format!(".{name}");
+            let near = near.or_else(|| known.iter().copied().find(|one| one.ends_with(&ending)));
+            let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(CliError::Usage(format!("{flag} {name}: no case has it{help}")));
+        }
+    }
+    Ok(())
 }
 
 fn exit_of(result: &RunResult) -> Exit {
@@ -174,7 +192,8 @@ fn report_folder(reports: &Path) -> Result<PathBuf, ReportError> {
 /// Only a run that ended is the latest one.
 fn name_latest(reports: &Path, folder: &Path) -> Result<(), ReportError> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let (fresh, latest) = (reports.join("latest.new"), reports.join("latest"));
+    // A name of its own: runs may end at the same time.
+    let (fresh, latest) = (reports.join(format!("latest.{name}.new")), reports.join("latest"));
     write(&fresh, &name)?;
     fs::rename(&fresh, &latest).map_err(|error| ReportError::io(&latest, &error))
 }

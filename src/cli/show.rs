@@ -44,14 +44,18 @@ pub fn show(args: &ShowArgs, output: &mut Output) -> Result<Exit, CliError> {
     };
     let found = interruptible(&runtime, suites::find(&names, &[]))??;
     let mut suite = find(&found.suites, id);
-    let rest;
+    let mut rest = suites::Found::default();
     if suite.is_none() && names.is_empty() {
         // A case of a suite that a bare run leaves out.
         rest = interruptible(&runtime, suites::find(&all_names()?, &[]))??;
         suite = find(&rest.suites, id);
     }
     let Some((suite, case)) = suite else {
-        let known = found.suites.iter().flat_map(|suite| suite.cases.iter().map(|case| &*case.id));
+        if found.suites.is_empty() && rest.suites.is_empty() {
+            return Err(found.nothing());
+        }
+        let all = found.suites.iter().chain(&rest.suites);
+        let known = all.flat_map(|suite| suite.cases.iter().map(|case| &*case.id));
         let near = crate::base::problem::nearest(id, known);
         let help = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
         return Err(CliError::Usage(format!("no case `{id}`{help}")));

@@ -25,6 +25,24 @@ pub struct Found {
     pub not_run: Vec<NotRun>,
     /// Suites whose live tools are not the pinned ones.
     pub stale: Vec<String>,
+    /// Suites that are no part of a bare run.
+    pub left_out: Vec<String>,
+}
+
+impl Found {
+    /// What to say where no suite was found.
+    pub fn nothing(&self) -> CliError {
+        let help = match self.left_out.as_slice() {
+            [] => "there is no suite here; run it where `suites/` is, or scaffold one with \
+                   `proofmark init`"
+                .to_owned(),
+            names => format!(
+                "no suite here is part of a bare run (`default: false`); name one: {}",
+                names.join(", ")
+            ),
+        };
+        CliError::NothingSelected(help)
+    }
 }
 
 /// The folders of the named suites, or of all suites below `suites/`.
@@ -110,7 +128,8 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
                 continue;
             }
         };
-        if names.is_empty() && !file.default && !required.contains(&file.name) {
+        if names.is_empty() && !file.default && !is_required(&file, required) {
+            found.left_out.push(file.name);
             continue;
         }
         let missing: Vec<&str> = file
@@ -185,6 +204,13 @@ pub fn golden(suite: &Suite) -> PathBuf {
 pub fn blessed(suite: &Suite) -> Result<Option<Vec<Row>>, Vec<Problem>> {
     let path = golden(suite).join("baseline.csv");
     if !path.is_file() {
+        let beside = path.with_extension("json");
+        if beside.is_file() {
+            let message = "the baseline's rows are gone: there is no baseline.csv beside it";
+            let problem = Problem::new(shown(&beside), Position::default(), message);
+            let help = "restore it from version control, or remove both to begin anew";
+            return Err(vec![problem.help(help)]);
+        }
         return Ok(None);
     }
     let text = read(&path).map_err(|problem| vec![problem])?;

@@ -34,7 +34,7 @@ pub struct ToolsArgs {
 pub fn tools(args: &ToolsArgs, output: &mut Output) -> Result<Exit, CliError> {
     let found = interruptible(&runtime()?, suites::find(&args.suites, &[]))??;
     if found.suites.is_empty() {
-        return Err(CliError::NothingSelected("there is no suite here".to_owned()));
+        return Err(found.nothing());
     }
     let mut all = Vec::new();
     for suite in &found.suites {

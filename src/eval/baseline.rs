@@ -151,7 +151,8 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Row>, Vec<Problem>> {
 }
 
 fn row(record: &csv::StringRecord) -> Option<Row> {
-    if record.len() != HEADER.len() {
+    let verdicts = ["pass", "fail", "flaky", "harness_fault", "infrastructure_fault"];
+    if record.len() != HEADER.len() || !verdicts.contains(&record.get(2)?) {
         return None;
     }
     let text = |index: usize| record.get(index).unwrap_or_default().to_owned();

@@ -397,6 +397,11 @@ impl Loader {
         if gate.at_least.zip(gate.at_most).is_some_and(|(least, most)| least > most) {
             self.problems.push(document.problem(at, "at_least is above at_most"));
         }
+        let share = !gate.metric.starts_with("cost.");
+        if share && [gate.at_least, gate.at_most].into_iter().flatten().any(|limit| limit > 1.0) {
+            let problem = document.problem(at, format!("{} is a share of at most 1", gate.metric));
+            self.problems.push(problem.help("write 0.6 for 60 %"));
+        }
         if let Some(per) = &gate.per {
             let problem = match per.as_str() {
                 "tool" if metric::PER_TOOL.contains(&gate.metric.as_str()) => None,

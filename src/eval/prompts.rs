@@ -208,8 +208,13 @@ impl Row<'_> {
         }
         let registry = self.registry;
         let names: Vec<&str> = registry.iter().map(|tool| tool.id().as_str()).collect();
+        let ending = format!(".{name}");
+        let short = names.iter().find(|known| known.ends_with(&ending)).copied();
         let problem = self.problem("tools", format!("no tool `{name}` in this suite"));
-        *problem = problem.clone().suggest(name, names);
+        *problem = match short {
+            Some(known) => problem.clone().help(format!("did you mean `{known}`?")),
+            None => problem.clone().suggest(name, names),
+        };
         false
     }
 

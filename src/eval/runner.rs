@@ -16,6 +16,8 @@ use super::metric::{CaseCounts, Metric, metrics};
 use super::select::Selection;
 use super::trial::{self, TrialPlan, TrialRecord};
 use crate::base::digest::{Digest, Hasher};
+use crate::journal::Event;
+use crate::journal::event::turn::WithheldTool;
 use crate::law::check::Judge;
 use crate::runtime::provider::chooser;
 
@@ -87,6 +89,8 @@ pub struct SuiteResult {
     pub gates: Vec<Gate>,
     /// What the suite lacks.
     pub coverage: Coverage,
+    /// What the first view withheld, and the number of registered tools.
+    pub withheld: (Arc<[WithheldTool]>, usize),
     /// Digests of what was measured.
     pub digests: BTreeMap<&'static str, Digest>,
     /// Against the baseline; `None` where none is committed.
@@ -125,14 +129,16 @@ pub async fn run_suite(
     let trials = plans.iter().map(|(_, _, trials)| *trials as usize).sum();
     sink(RunEvent::SuiteStarted { suite, trials });
     let suite_shared = SuiteShared::new(suite);
-    let mut run = SuiteRun { suite, shared, suite_shared: &suite_shared, sink };
+    let withheld = Arc::from(Vec::new());
+    let mut run = SuiteRun { suite, shared, suite_shared: &suite_shared, sink, withheld };
     let mut cases = Vec::new();
     for (case, provider, trials) in plans {
         cases.push(run.case(case, provider, trials).await);
     }
     let selected = options.selection.apply(&suite.cases).len();
     let complete = options.provider.is_none() && selected == suite.cases.len();
-    conclude(suite, cases, blessed, complete)
+    let withheld = Arc::clone(&run.withheld);
+    conclude(suite, (cases, withheld), blessed, complete)
 }
 
 type Plan = (Arc<Case>, Arc<str>, u32);
@@ -160,6 +166,7 @@ struct SuiteRun<'a> {
     shared: &'a Shared,
     suite_shared: &'a SuiteShared,
     sink: &'a mut dyn FnMut(RunEvent<'_>),
+    withheld: Arc<[WithheldTool]>,
 }
 
 impl SuiteRun<'_> {
@@ -178,6 +185,9 @@ impl SuiteRun<'_> {
                 TrialPlan { case: Arc::clone(&case), provider: Arc::clone(&provider), number };
             let record =
                 trial::run_guarded(self.suite, &plan, (self.shared, self.suite_shared)).await;
+            if self.withheld.is_empty() {
+                self.withheld = first_withheld(&record).unwrap_or_default();
+            }
             let mut judge = Judge::new(Some(receipt_key(&record.seed.hex())));
             let findings = judge.journal(record.journal.entries(), record.journal.blobs());
             let graded = grade(self.suite, &case, &record, &findings);
@@ -210,7 +220,6 @@ impl SuiteRun<'_> {
 /// The comparability key: digest of case, descriptors advertised, policy, dialect, provider and
 /// its parameters.
 fn comparability(suite: &Suite, plan: &TrialPlan, record: &TrialRecord) -> Digest {
-    use crate::journal::Event;
     let tools = record.journal.entries().iter().find_map(|entry| match &entry.event {
         Event::ModelRequested(request) => Some(request.tools),
         _ => None,
@@ -228,9 +237,16 @@ fn comparability(suite: &Suite, plan: &TrialPlan, record: &TrialRecord) -> Diges
         .finish()
 }
 
+fn first_withheld(record: &TrialRecord) -> Option<Arc<[WithheldTool]>> {
+    record.journal.entries().iter().find_map(|entry| match &entry.event {
+        Event::ViewCompiled(view) => Some(Arc::clone(&view.withheld)),
+        _ => None,
+    })
+}
+
 fn conclude(
     suite: &Suite,
-    results: Vec<(CaseResult, CaseCounts)>,
+    (results, withheld): (Vec<(CaseResult, CaseCounts)>, Arc<[WithheldTool]>),
     blessed: Option<&[Row]>,
     complete: bool,
 ) -> SuiteResult {
@@ -267,6 +283,7 @@ fn conclude(
         metrics: all,
         counts,
         gates,
+        withheld: (withheld, suite.registry.len()),
         // Only a suite with prompts promises to cover its tools with them.
         coverage: suite.file.prompts.as_ref().map(|_| coverage(suite)).unwrap_or_default(),
         digests,

@@ -46,7 +46,6 @@ fn the_suite_reads_back_and_says_what_was_imported() {
 server; clients drop such a tool, and some drop the whole list
 schema: proofmark/suite@1
 name: my_suite
-default: false
 tools: [tools/]
 principal: {id: dev, scopes: [external_read]}
 providers: [chooser]

@@ -195,6 +195,8 @@ fn summary(suite: &SuiteResult, proposing: bool) -> Value {
             "stubs": coverage.stubs, "toolsWithoutEnoughPrompts": thin},
         "baseline": suite.comparison.as_ref().map(comparison),
         "confusion": confusion(&suite.counts),
+        "withheld": suite.withheld.0.iter().map(|tool| json!({"tool": tool.tool_id.as_str(),
+            "filter": tool.filter, "reason": tool.reason})).collect::<Vec<_>>(),
         "laws": laws(&suite.counts),
     })
 }

@@ -21,6 +21,7 @@ pub struct RunLog {
     path: PathBuf,
     file: BufWriter<File>,
     known: HashSet<Digest>,
+    trials: u64,
     buffer: Vec<u8>,
 }
 
@@ -32,7 +33,7 @@ impl RunLog {
     pub fn create(path: PathBuf, suites: &[String]) -> Result<Self, ReportError> {
         let file = File::create(&path).map_err(|error| ReportError::io(&path, &error))?;
         let file = BufWriter::with_capacity(1 << 18, file);
-        let mut log = Self { path, file, known: HashSet::new(), buffer: Vec::new() };
+        let mut log = Self { path, file, known: HashSet::new(), trials: 0, buffer: Vec::new() };
         log.value(&json!({"event": "runStarted", "v": 1,
             "version": env!("CARGO_PKG_VERSION"), "suites": suites}))?;
         Ok(log)
@@ -54,6 +55,7 @@ impl RunLog {
         grade: &Grade,
     ) -> Result<(), ReportError> {
         self.buffer.clear();
+        self.trials += 1;
         for (name, text) in record.journal.blobs().iter() {
             if self.known.insert(*name) {
                 let text = serde_json::to_string(&**text).unwrap_or_default();
@@ -88,7 +90,8 @@ impl RunLog {
     /// When it cannot be written.
     pub fn finish(mut self, run: &RunResult, exit: u8) -> Result<(), ReportError> {
         let verdict = run.verdict().name();
-        self.value(&json!({"event": "runFinished", "verdict": verdict, "exitCode": exit}))?;
+        self.value(&json!({"event": "runFinished", "verdict": verdict, "exitCode": exit,
+            "trials": self.trials}))?;
         self.file.flush().map_err(|error| ReportError::io(&self.path, &error))
     }
 }

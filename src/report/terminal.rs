@@ -34,6 +34,9 @@ pub fn summary(run: &RunResult, details: bool) -> String {
 }
 
 fn suite_text(out: &mut String, suite: &SuiteResult, details: bool) {
+    if suite.cases.is_empty() {
+        return;
+    }
     let passed = suite.cases.iter().filter(|case| case.verdict == Verdict::Pass).count();
     let _ = writeln!(
         out,
@@ -43,20 +46,39 @@ fn suite_text(out: &mut String, suite: &SuiteResult, details: bool) {
         passed
     );
     let mut part = |title: &str, text: Option<String>| {
-        if let Some(text) = text {
+        if let Some(text) = text.filter(|_| details) {
             let _ = writeln!(out, "{title}\n{text}\n");
         }
     };
     part("Metrics", Some(table::suite_metrics(suite, Look::Terminal)));
     part("Tuned and frozen prompts apart", table::splits(suite, Look::Terminal));
-    if details {
-        part("Tools", table::tools(suite, Look::Terminal));
-        part("Most frequent confusions", table::confusions(suite, SHOWN, Look::Terminal));
-    }
+    part("Tools", table::tools(suite, Look::Terminal));
+    part("Most frequent confusions", table::confusions(suite, SHOWN, Look::Terminal));
     part("Laws", Some(table::laws(suite, Look::Terminal)));
+    withheld(out, suite);
     coverage(out, suite);
     differences(out, suite);
     failures(out, suite);
+}
+
+/// Tools that no request shows, by the filter that keeps them out: a prompt for one cannot pass.
+fn withheld(out: &mut String, suite: &SuiteResult) {
+    let (tools, all) = &suite.withheld;
+    let mut filters: Vec<&str> = tools.iter().map(|tool| tool.filter.as_str()).collect();
+    filters.sort_unstable();
+    filters.dedup();
+    for filter in filters {
+        let of: Vec<_> = tools.iter().filter(|tool| tool.filter == filter).collect();
+        let names: Vec<&str> = of.iter().take(5).map(|tool| tool.tool_id.as_str()).collect();
+        let more = if of.len() > names.len() { ", ..." } else { "" };
+        let _ = writeln!(
+            out,
+            "{} of {all} tools are withheld by {filter}: {}{more} ({})",
+            of.len(),
+            names.join(", "),
+            of[0].reason
+        );
+    }
 }
 
 fn coverage(out: &mut String, suite: &SuiteResult) {
@@ -114,10 +136,12 @@ fn differences(out: &mut String, suite: &SuiteResult) {
     if found.differences.len() > SHOWN {
         let _ = writeln!(out, "  and {} more", found.differences.len() - SHOWN);
     }
-    let _ = writeln!(
-        out,
-        "  look at one with `proofmark show CASE`; bless all of them with `proofmark accept`\n"
-    );
+    let next = if suite.complete {
+        "bless all of them with `proofmark accept`"
+    } else {
+        "this run was filtered; only a whole one can be blessed"
+    };
+    let _ = writeln!(out, "  look at one with `proofmark show CASE`; {next}\n");
 }
 
 /// One difference in one line.
@@ -136,25 +160,23 @@ pub fn difference_line(found: &Difference) -> String {
     )
 }
 
+/// Without a baseline every miss is news; with one only what scripts and laws say is.
 fn failures(out: &mut String, suite: &SuiteResult) {
-    // Prompts that a provider misses are a statistic; scripted cases and broken laws are not.
     let telling = |case: &&crate::eval::runner::CaseResult| {
-        case.verdict != Verdict::Pass
-            && (&*case.provider == "scripted" || !case.row.laws_broken.is_empty())
+        let exact = &*case.provider == "scripted" || !case.row.laws_broken.is_empty();
+        case.verdict != Verdict::Pass && (suite.comparison.is_none() || exact)
     };
     let failed: Vec<_> = suite.cases.iter().filter(telling).collect();
     for case in failed.iter().take(SHOWN) {
-        let _ = writeln!(
-            out,
-            "{} {}: {}",
-            case.verdict.name(),
-            case.case.id,
-            case.complaints.join("; ")
-        );
-        let _ = writeln!(out, "  {}", rerun(suite, case));
+        let complaints = case.complaints.join("; ");
+        let _ = writeln!(out, "{} {}: {complaints}", case.verdict.name(), case.case.id);
     }
     if failed.len() > SHOWN {
-        let _ = writeln!(out, "and {} more", failed.len() - SHOWN);
+        let _ = writeln!(out, "and {} more; cases.csv has all", failed.len() - SHOWN);
+    }
+    if let Some(case) = failed.first() {
+        let _ = writeln!(out, "  look at one: proofmark show {}", case.case.id);
+        let _ = writeln!(out, "  run it again: {}\n", rerun(suite, case));
     }
 }
 
@@ -165,12 +187,16 @@ fn verdict_line(out: &mut String, suite: &SuiteResult, proposing: bool) {
     };
     let _ = writeln!(
         out,
-        "{:<14} {}: gates {} pass, {} fail, {} undecided",
+        "{:<14} {}: gates {} pass, {} fail, {} undecided{}",
         verdict.name(),
         suite.name,
         count(GateVerdict::Pass),
         count(GateVerdict::Fail),
-        count(GateVerdict::Inconclusive)
+        count(GateVerdict::Inconclusive),
+        match suite.comparison.as_ref().map_or(0, |found| found.differences.len()) {
+            0 => String::new(),
+            many => format!("; {many} cases differ from the baseline"),
+        }
     );
     let open = |report_only: bool, verdict: GateVerdict| {
         let wanted = move |gate: &&Gate| gate.report_only == report_only && gate.verdict == verdict;
