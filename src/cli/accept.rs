@@ -29,7 +29,7 @@ pub struct AcceptArgs {
     reports: PathBuf,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// Moves proposed baselines into `golden/`.

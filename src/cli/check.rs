@@ -32,7 +32,7 @@ pub struct CheckArgs {
     key: Option<PathBuf>,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// Judges a journal.

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
 use super::exit::Exit;
 use crate::base::problem::Problem;
 use crate::report::ReportError;
+use crate::report::json::envelope;
 
 /// Why a command could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,22 @@ impl CliError {
             Self::NothingSelected(_) => Exit::NothingSelected,
             Self::Interrupted => Exit::Interrupted,
         }
+    }
+}
+
+impl CliError {
+    /// The same for programs: the envelope of every answer, with what went wrong.
+    pub fn to_json(&self) -> Value {
+        let mut answer = envelope(None, "inconclusive", self.exit().code());
+        answer.insert("error".into(), self.to_string().into());
+        if let Self::Inputs(problems) = self {
+            let problems = problems.iter().map(|problem| {
+                json!({"file": problem.file, "line": problem.at.line, "column": problem.at.column,
+                    "message": problem.message, "help": problem.help})
+            });
+            answer.insert("problems".into(), problems.collect());
+        }
+        Value::Object(answer)
     }
 }
 

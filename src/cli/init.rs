@@ -46,7 +46,7 @@ pub struct InitArgs {
     force: bool,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// Lists tools and writes a suite.

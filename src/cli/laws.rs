@@ -25,7 +25,7 @@ pub struct LawsArgs {
     coverage: bool,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// Arguments of `mutants`.
@@ -35,7 +35,7 @@ pub struct MutantsArgs {
     suites: Vec<String>,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// Shows the table of laws.

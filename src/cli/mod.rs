@@ -52,6 +52,23 @@ enum Command {
     Schema(schema::SchemaArgs),
 }
 
+impl Command {
+    /// How the answer is wanted; a schema is JSON whatever is asked for.
+    fn format(&self) -> Format {
+        match self {
+            Self::Run(args) => args.format,
+            Self::Show(args) => args.format,
+            Self::Tools(args) => args.format,
+            Self::Init(args) => args.format,
+            Self::Accept(args) => args.format,
+            Self::Check(args) => args.format,
+            Self::Laws(args) => args.format,
+            Self::Mutants(args) => args.format,
+            Self::Schema(_) => Format::Json,
+        }
+    }
+}
+
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -73,6 +90,7 @@ pub fn main() -> Exit {
         }
     };
     let mut output = Output::new();
+    let json = cli.command.format() == Format::Json;
     let result = match cli.command {
         Command::Run(args) => run::run(&args, &mut output),
         Command::Show(args) => show::show(&args, &mut output),
@@ -88,6 +106,9 @@ pub fn main() -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             output.error(&error.to_string());
+            if json {
+                output.json(&error.to_json());
+            }
             error.exit()
         }
     }

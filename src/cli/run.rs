@@ -57,7 +57,7 @@ pub struct RunArgs {
     reports: PathBuf,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
     /// Only differences, failures, gates and verdicts; no tables
     #[arg(long)]
     brief: bool,

@@ -28,7 +28,7 @@ pub struct ShowArgs {
     provider: Option<String>,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// Runs one case once and shows what happened.

@@ -24,7 +24,7 @@ pub struct ToolsArgs {
     suites: Vec<String>,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// Lists tools.

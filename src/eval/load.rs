@@ -86,12 +86,12 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
         id: file.principal.id.clone(),
         scopes: file.principal.scopes.iter().cloned().collect(),
     };
-    let rules = loader.rules(folder, &file, &registry, &principal);
+    let rules = loader.rules((folder, &document), &file, &registry, &principal);
     let mut cases = loader.prompts(folder, &document, &file, &registry);
     cases.extend(loader.cases(folder, &document, &file, &registry));
     loader.check_ids(&cases);
     let excluded = loader.excluded(&document, &file, &registry);
-    let look_alikes = loader.look_alikes(folder, &file, &registry);
+    let look_alikes = loader.look_alikes((folder, &document), &file, &registry);
     loader.check_settings(&document, &file);
     if !loader.problems.is_empty() {
         loader.problems.sort();
@@ -138,6 +138,15 @@ fn knobs(file: &SuiteFile) -> Knobs {
 }
 
 impl Loader {
+    /// A file that is referred to and not there is a problem where it is referred to.
+    fn is_missing(&mut self, document: &Document, at: &str, path: &Path) -> bool {
+        if path.is_file() {
+            return false;
+        }
+        self.problems.push(document.problem(at, format!("there is no {}", shown(path))));
+        true
+    }
+
     fn take<T: Default>(&mut self, result: Result<T, Vec<Problem>>) -> T {
         result.unwrap_or_else(|mut problems| {
             self.problems.append(&mut problems);
@@ -223,12 +232,15 @@ impl Loader {
 
     fn rules(
         &mut self,
-        folder: &Path,
+        (folder, document): (&Path, &Document),
         file: &SuiteFile,
         registry: &Registry,
         principal: &Principal,
     ) -> Rules {
         let Some(path) = &file.rules else { return Rules::default() };
+        if self.is_missing(document, "/rules", &folder.join(path)) {
+            return Rules::default();
+        }
         if registry.is_empty() {
             return Rules::default();
         }
@@ -248,9 +260,7 @@ impl Loader {
     ) -> Vec<Case> {
         let Some(path) = &file.prompts else { return Vec::new() };
         let path = normal(&folder.join(path));
-        if !path.is_file() {
-            let message = format!("there is no {}", shown(&path));
-            self.problems.push(document.problem("/prompts", message));
+        if self.is_missing(document, "/prompts", &path) {
             return Vec::new();
         }
         if registry.is_empty() {
@@ -324,12 +334,15 @@ impl Loader {
 
     fn look_alikes(
         &mut self,
-        folder: &Path,
+        (folder, document): (&Path, &Document),
         file: &SuiteFile,
         registry: &Registry,
     ) -> Vec<(String, String)> {
         let Some(path) = &file.look_alikes else { return Vec::new() };
         let path = folder.join(path);
+        if self.is_missing(document, "/look_alikes", &path) {
+            return Vec::new();
+        }
         let text = match read(&path) {
             Ok(text) => text,
             Err(problem) => {

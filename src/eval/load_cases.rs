@@ -292,6 +292,11 @@ fn script(
         ScriptEntry::Steps(steps) => (steps.clone(), document.clone(), format!("{at}/script")),
         ScriptEntry::File(name) => {
             let path = normal(&cx.path.parent().unwrap_or(Path::new("")).join(name));
+            if !path.is_file() {
+                let message = format!("there is no {}", shown(&path));
+                problems.push(document.problem(&format!("{at}/script"), message));
+                return None;
+            }
             let read = read(&path).map_err(|problem| vec![problem]).and_then(|text| {
                 let document = Document::parse(&shown(&path), &text).map_err(|p| vec![p])?;
                 let file: ScriptFile = SCRIPT.get().decode(&document)?;

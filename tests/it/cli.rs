@@ -201,6 +201,10 @@ fn all_problems_of_all_files_are_reported_together() {
     ];
     check(&root, &["run"], 3, &parts);
     assert!(!root.join("reports").exists(), "nothing is written");
+    let answer = json(&root, &["run", "--format", "json"]);
+    assert_eq!((&answer["exitCode"], &answer["verdict"]), (&3.into(), &"inconclusive".into()));
+    let problems = answer["problems"].as_array().unwrap();
+    assert!(problems.len() >= 3 && problems.iter().all(|problem| problem["line"].is_u64()));
 }
 
 #[test]
@@ -212,8 +216,15 @@ fn a_tool_list_becomes_a_suite_that_runs() {
     fs::write(root.join("bells.json"), list).unwrap();
     check(root, &["init", "--openai", "bells.json"], 0, &["1 tools", "suites/bells"]);
     check(root, &["init", "--openai", "bells.json"], 2, &["there already"]);
-    check(root, &["init", "--openai", "bells.json", "--force"], 0, &[]);
-    check(root, &["run", "bells"], 0, &["placeholders", "fewer than 4 golden prompts", "(0)"]);
+    // What was written by hand stays.
+    let prompts = root.join("golden/bells/prompts.csv");
+    let own = fs::read_to_string(&prompts).unwrap() + "g-ring,golden,ring the bell,ring,,,x\n";
+    fs::write(&prompts, &own).unwrap();
+    let kept = ["kept golden/bells/prompts.csv", "kept suites/bells/suite.yaml"];
+    check(root, &["init", "--openai", "bells.json", "--force"], 0, &kept);
+    assert_eq!(fs::read_to_string(&prompts).unwrap(), own);
+    check(root, &["init", "--openai", "bells.json", "--name", "../x"], 2, &["--name ../x"]);
+    check(root, &["run"], 0, &["placeholders", "fewer than 4 golden prompts", "(1)"]);
     check(root, &["tools", "bells"], 0, &[" ring "]);
     check(root, &["init"], 2, &["--mcp"]);
     check(root, &["init", "--openai", "none.json"], 3, &["there is no such file"]);
@@ -332,4 +343,41 @@ fn real_servers_are_listed_pinned_and_measured() {
     assert_eq!(report["stale"], Value::Array(Vec::new()), "the listings are the pinned ones");
     assert!(report["cases"].as_array().unwrap().len() > 150);
     assert_eq!(report["exitCode"], 0, "{}", report["gates"]);
+}
+
+#[test]
+fn a_request_to_terminate_takes_the_server_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    // A server that never answers, with a child; both write their ids.
+    let script = "echo $$ > parent; sleep 300 & echo $! > child; wait";
+    fs::write(root.join("mute.sh"), script).unwrap();
+    let mut init = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .current_dir(root)
+        .args(["init", "--mcp", "sh mute.sh"])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = |name: &str| {
+        let text = fs::read_to_string(root.join(name)).unwrap_or_default();
+        text.trim().parse::<i32>().ok()
+    };
+    let wait = |ready: &dyn Fn() -> bool| {
+        for _ in 0..500 {
+            if ready() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("not within ten seconds");
+    };
+    wait(&|| id("child").is_some());
+    let terminate = Command::new("kill").args(["-TERM", &init.id().to_string()]).status().unwrap();
+    assert!(terminate.success());
+    assert_eq!(init.wait().unwrap().code(), Some(130));
+    let alive = |name: &str| {
+        let state = fs::read_to_string(format!("/proc/{}/stat", id(name).unwrap()));
+        state.is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    wait(&|| !alive("parent") && !alive("child"));
 }
