@@ -308,6 +308,17 @@ fn every_event_is_written_and_read_as_documented() {
 }
 
 #[test]
+fn every_metric_is_defined_in_words() {
+    let document = fs::read_to_string(root().join("docs/metrics.md")).unwrap();
+    let defined: Vec<&str> = document
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .filter_map(|line| line.split('`').next())
+        .collect();
+    assert_eq!(defined, proofmark::eval::metric::NAMES);
+}
+
+#[test]
 fn no_golden_without_its_suite() {
     for entry in fs::read_dir(root().join("golden")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
