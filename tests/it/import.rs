@@ -35,7 +35,7 @@ fn unpack(path: &Path) -> Option<String> {
             Some(String::from_utf8(output.stdout).unwrap())
         }
         Err(error) => {
-            println!("skipped: gzip cannot be run: {error}");
+            support::skip("data", &format!("gzip cannot be run: {error}"));
             None
         }
     }

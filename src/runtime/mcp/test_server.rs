@@ -69,7 +69,8 @@ impl Fake {
     /// A server that runs `body`; `None`, and a line that says so, where there is no Python.
     pub(super) fn new(body: &str) -> Option<Self> {
         if Command::new("python3").arg("--version").output().is_err() {
-            eprintln!("skipped: python3 is not installed");
+            use std::io::Write;
+            let _closed = writeln!(std::io::stderr(), "skipped: python3 is not installed");
             return None;
         }
         let dir = tempfile::tempdir().unwrap();
