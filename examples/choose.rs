@@ -117,7 +117,8 @@ fn auc(yes: &[f64], no: &[f64]) -> f64 {
     wins / (yes.len() * no.len()).max(1) as f64
 }
 
-/// The best Youden sum over thresholds and the interval of thresholds that reach it.
+/// The best Youden's J (sensitivity + specificity - 1) over thresholds, and the interval of
+/// thresholds that reach it.
 fn youden(rows: &[Row]) -> (f64, f64, f64) {
     let golden = rows.iter().filter(|r| r.case.kind == Kind::Golden).count() as f64;
     let negatives = rows.len() as f64 - golden;
@@ -125,12 +126,12 @@ fn youden(rows: &[Row]) -> (f64, f64, f64) {
     let mut cuts: Vec<f64> = rows.iter().map(value).collect();
     cuts.sort_by(f64::total_cmp);
     cuts.dedup();
-    let (mut best, mut low, mut high) = (0.0, 0.0, 0.0);
+    let (mut best, mut low, mut high) = (-1.0, 0.0, 0.0);
     let mut before = 0.0;
     for cut in cuts {
         let a = rows.iter().filter(|r| r.right && value(r) >= cut).count() as f64 / golden;
         let b = rows.iter().filter(|r| r.case.kind != Kind::Golden && value(r) < cut).count();
-        let j = a + b as f64 / negatives;
+        let j = a + b as f64 / negatives - 1.0;
         if j > best {
             (best, low, high) = (j, before, cut);
         }

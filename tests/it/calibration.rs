@@ -1,6 +1,7 @@
 //! The chooser's threshold is what the `calibration` suite says it is: the one that maximises
-//! Youden's J, here the share of golden prompts answered with a right tool plus the share of
-//! negative prompts answered without a call. No other suite's prompts enter.
+//! Youden's J (sensitivity + specificity - 1; Youden, Cancer 3, 1950): here the share of golden
+//! prompts answered with a right tool, plus the share of negative prompts answered without a call,
+//! less one. No other suite's prompts enter.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,8 +16,8 @@ use proofmark::runtime::view::compile::MAY_EXPOSE;
 use proofmark::runtime::view::{ViewRequest, compile};
 use proofmark::tool::intent::Intent;
 
-/// Least J of the threshold, below what was measured when it was set (1.43).
-const LEAST_J: f64 = 1.35;
+/// Least J of the threshold, below what was measured when it was set (0.43).
+const LEAST_J: f64 = 0.35;
 
 /// One prompt: whether a tool is wanted, whether the best tool is one, and its confidence.
 struct Answer {
@@ -73,6 +74,7 @@ fn youden(answers: &[Answer], threshold: f64) -> f64 {
     };
     share(true, &|a| a.right && a.confidence >= threshold)
         + share(false, &|a| a.confidence < threshold)
+        - 1.0
 }
 
 /// The widest run of thresholds that all reach the largest J: above its start, up to its end.
@@ -82,7 +84,7 @@ fn best_interval(answers: &[Answer]) -> (f64, f64, f64) {
     cuts.dedup();
     let steps: Vec<(f64, f64, f64)> =
         cuts.windows(2).map(|two| (youden(answers, two[1]), two[0], two[1])).collect();
-    let most = steps.iter().map(|step| step.0).fold(0.0, f64::max);
+    let most = steps.iter().map(|step| step.0).fold(-1.0, f64::max);
     steps
         .chunk_by(|a, b| a.0 == b.0)
         .filter(|run| run[0].0 == most)
