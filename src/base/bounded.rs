@@ -36,6 +36,41 @@ pub fn bound(text: &str, max_chars: usize) -> Bounded {
     Bounded { text: out, total_chars, cut: true }
 }
 
+/// The head of a stream of bytes, with the count of what there was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundedBytes {
+    kept: Vec<u8>,
+    limit: usize,
+    total: u64,
+}
+
+impl BoundedBytes {
+    /// Nothing yet; at most `limit` bytes will be kept.
+    pub fn new(limit: u64) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Self { kept: Vec::new(), limit, total: 0 }
+    }
+
+    /// Keeps what there is room for and counts everything.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        let room = self.limit.saturating_sub(self.kept.len()).min(bytes.len());
+        self.kept.extend_from_slice(&bytes[..room]);
+        self.total = self.total.saturating_add(bytes.len() as u64);
+    }
+
+    /// What was kept, bytes that are no UTF-8 replaced, with a marker when something was cut.
+    pub fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.kept).into_owned();
+        let (kept, total) = (self.kept.len(), self.total);
+        if total > kept as u64 {
+            text.push_str(&format!(
+                "\n[… {total} bytes in all; only the first {kept} are kept …]\n"
+            ));
+        }
+        text
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +83,17 @@ mod tests {
         assert!(cut.cut && cut.text.starts_with("head") && cut.text.ends_with("tail"));
         assert_eq!(cut.total_chars, 1008);
         assert!(cut.text.contains("1008 characters"));
+    }
+
+    #[test]
+    fn cut_bytes_say_so() {
+        let mut bytes = BoundedBytes::new(4);
+        bytes.extend(b"abc");
+        assert_eq!(bytes.text(), "abc");
+        bytes.extend(b"d");
+        assert_eq!(bytes.text(), "abcd");
+        bytes.extend(b"ef");
+        assert_eq!(bytes.text(), "abcd\n[… 6 bytes in all; only the first 4 are kept …]\n");
     }
 
     proptest! {

@@ -12,6 +12,7 @@ use tokio::process::{Child, Command};
 use super::ran::Ran;
 use super::ready::Ready;
 use super::workspace::Workspace;
+use crate::base::bounded::BoundedBytes;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::sandbox::{Plan, find_program};
@@ -63,19 +64,19 @@ impl Drop for Group {
 }
 
 async fn finish(mut child: Child, plan: &Plan) -> Ran {
-    let limit = plan.max_output_bytes;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let deadline = Duration::from_millis(plan.timeout_ms);
     // What was captured outlives the work, so that it is kept when time is up.
-    let (mut kept_out, mut kept_err) = (Vec::new(), Vec::new());
+    let mut kept_out = BoundedBytes::new(plan.max_output_bytes);
+    let mut kept_err = kept_out.clone();
     let work = async {
-        tokio::join!(capture(out, limit, &mut kept_out), capture(err, limit, &mut kept_err));
+        tokio::join!(capture(out, &mut kept_out), capture(err, &mut kept_err));
         child.wait().await
     };
     let waited = tokio::time::timeout(deadline, work).await;
     let effects = ObservedEffects { method: "unknown".to_owned(), ..ObservedEffects::default() };
-    let (out, err) = (String::from_utf8_lossy(&kept_out), String::from_utf8_lossy(&kept_err));
-    let output = if err.is_empty() { out.into_owned() } else { format!("{out}\n[stderr]\n{err}") };
+    let (out, err) = (kept_out.text(), kept_err.text());
+    let output = if err.is_empty() { out } else { format!("{out}\n[stderr]\n{err}") };
     let Ok(status) = waited else {
         // The whole group is killed and its leader reaped before the call is over.
         drop(Group(child.id()));
@@ -94,14 +95,12 @@ async fn finish(mut child: Child, plan: &Plan) -> Ran {
     Ran { fault, ..Ran::ok(output, effects) }
 }
 
-/// Reads to the end and keeps the first `limit` bytes.
-async fn capture(stream: Option<impl AsyncRead + Unpin>, limit: u64, kept: &mut Vec<u8>) {
+/// Reads to the end, so that a chatty program never waits for a reader.
+async fn capture(stream: Option<impl AsyncRead + Unpin>, kept: &mut BoundedBytes) {
     let Some(mut stream) = stream else { return };
     let mut chunk = vec![0; 8192];
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     while let Ok(count @ 1..) = stream.read(&mut chunk).await {
-        let room = limit.saturating_sub(kept.len()).min(count);
-        kept.extend_from_slice(&chunk[..room]);
+        kept.extend(&chunk[..count]);
     }
 }
 
@@ -131,6 +130,7 @@ mod tests {
             assert_eq!(ran.fault.as_ref().map(|fault| fault.code.as_str()), Some("timeout"));
             (!ran.output.is_empty()).then_some(ran.output)
         });
-        assert_eq!(found.as_deref(), Some("half"));
+        let said = "half\n[… 9 bytes in all; only the first 4 are kept …]\n";
+        assert_eq!(found.as_deref(), Some(said));
     }
 }
