@@ -13,9 +13,9 @@ use proofmark::runtime::catalog::alias::aliases;
 use proofmark::runtime::dialect::{Payload, ToolList};
 use proofmark::runtime::provider::listing;
 use proofmark::runtime::provider::rank::{Pick, Picker, ToolDoc, Tuning};
-use proofmark::runtime::view::compile::MAY_EXPOSE;
-use proofmark::runtime::view::{ViewRequest, compile};
-use proofmark::tool::intent::Intent;
+
+#[path = "data/metatool.rs"]
+mod metatool;
 
 struct Loaded {
     suite: Suite,
@@ -27,17 +27,7 @@ struct Loaded {
 
 fn read(folder: &Path) -> Loaded {
     let suite = load(folder, &BTreeMap::new()).expect("a valid suite");
-    let intent = Intent::default();
-    let view = compile(&ViewRequest {
-        registry: &suite.registry,
-        principal: &suite.principal,
-        rules: &suite.rules,
-        intent: &intent,
-        environment: &suite.environment,
-        excluded: &suite.excluded,
-        failures: &BTreeMap::new(),
-        may_expose: MAY_EXPOSE,
-    });
+    let view = suite.view();
     let list: ToolList = suite.knobs.dialect.tools(&view, suite.knobs.rendering);
     let payload = Payload::new(suite.knobs.dialect, &list, "[]".to_owned());
     let tools = listing::tools(&payload).expect("readable");
@@ -194,37 +184,12 @@ struct Meta {
     rows: Vec<(String, usize)>,
 }
 
+/// Every `step`th query of the half with an even hash.
 fn meta(dir: &Path, step: usize) -> Meta {
-    use std::io::Read;
-    let mut des = BTreeMap::new();
-    for file in ["plugin_des.json", "big_tool_des.json"] {
-        let text = std::fs::read_to_string(dir.join(file)).expect("readable");
-        des.extend(serde_json::from_str::<BTreeMap<String, String>>(&text).expect("a JSON map"));
-    }
-    let bytes = std::fs::read(dir.join("all_clean_data.csv.gz")).expect("readable");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("gzip");
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let pairs: Vec<(String, String)> = reader
-        .records()
-        .map(|r| r.expect("a row"))
-        .map(|r| (r[0].to_string(), r[1].to_string()))
-        .collect();
-    let mut names: Vec<String> = pairs.iter().map(|p| p.1.clone()).collect();
-    names.sort();
-    names.dedup();
     use sha2::{Digest, Sha256};
-    let docs = names
-        .iter()
-        .map(|n| ToolDoc { name: n.clone(), summary: des[n].clone(), ..ToolDoc::default() })
-        .collect();
-    let rows = pairs
-        .into_iter()
-        .filter(|(q, _)| Sha256::digest(q.as_bytes())[0] % 2 == 0)
-        .step_by(step)
-        .map(|(q, t)| (q, names.binary_search(&t).expect("listed")))
-        .collect();
-    Meta { docs, rows }
+    let metatool::MetaTool { docs, queries } = metatool::load(dir);
+    let even = |(query, _): &(String, usize)| Sha256::digest(query.as_bytes())[0] % 2 == 0;
+    Meta { docs, rows: queries.into_iter().filter(even).step_by(step).collect() }
 }
 
 impl Meta {

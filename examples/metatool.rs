@@ -1,13 +1,14 @@
 //! Scores the ranker on the MetaTool queries: `metatool <data folder> [tune]`.
 #![allow(clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout)] // a measuring aid
 
-use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
 use proofmark::runtime::provider::rank::{Confidence, Index, ToolDoc, Tuning, confidence};
 use sha2::{Digest, Sha256};
+
+#[path = "data/metatool.rs"]
+mod metatool;
 
 struct Row {
     query: String,
@@ -15,47 +16,15 @@ struct Row {
     even: bool,
 }
 
-fn gunzip(path: &Path) -> String {
-    let bytes = std::fs::read(path).expect("readable");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("gzip of UTF-8");
-    text
-}
-
-fn descriptions(dir: &Path) -> BTreeMap<String, String> {
-    let mut map = BTreeMap::new();
-    for file in ["plugin_des.json", "big_tool_des.json"] {
-        let text = std::fs::read_to_string(dir.join(file)).expect("readable");
-        map.extend(serde_json::from_str::<BTreeMap<String, String>>(&text).expect("a JSON map"));
-    }
-    map
-}
-
 fn load(dir: &Path) -> (Vec<ToolDoc>, Vec<String>, Vec<Row>) {
-    let all = descriptions(dir);
-    let text = gunzip(&dir.join("all_clean_data.csv.gz"));
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let pairs: Vec<(String, String)> = reader
-        .records()
-        .map(|r| r.expect("a CSV row"))
-        .map(|r| (r[0].to_string(), r[1].to_string()))
-        .collect();
-    let mut names: Vec<String> = pairs.iter().map(|p| p.1.clone()).collect();
-    names.sort();
-    names.dedup();
-    let docs = names
-        .iter()
-        .map(|n| ToolDoc { name: n.clone(), summary: all[n].clone(), ..ToolDoc::default() })
-        .collect();
-    let rows = pairs
-        .into_iter()
-        .map(|(query, tool)| Row {
-            even: Sha256::digest(query.as_bytes())[0] % 2 == 0,
-            tool: names.binary_search(&tool).expect("listed"),
-            query,
-        })
-        .collect();
-    (docs, names, rows)
+    let metatool::MetaTool { docs, queries } = metatool::load(dir);
+    let names = docs.iter().map(|doc| doc.name.clone()).collect();
+    let row = |(query, tool): (String, usize)| Row {
+        even: Sha256::digest(query.as_bytes())[0] % 2 == 0,
+        tool,
+        query,
+    };
+    (docs, names, queries.into_iter().map(row).collect())
 }
 
 /// Top-1 and recall at 5.
@@ -137,7 +106,7 @@ fn auc(yes: &[f64], no: &[f64]) -> f64 {
 fn confidences(dir: &Path, docs: &[ToolDoc], rows: &[Row]) {
     let index = Index::build(docs);
     let task: Vec<serde_json::Value> =
-        serde_json::from_str(&gunzip(&dir.join("Task1.json.gz"))).expect("JSON");
+        serde_json::from_str(&metatool::text(&dir.join("Task1.json.gz"))).expect("JSON");
     let without: Vec<Index> = (0..docs.len())
         .map(|tool| {
             let rest = docs.iter().enumerate().filter(|(i, _)| *i != tool);
@@ -200,7 +169,7 @@ fn servers(dir: &Path) -> Vec<ToolDoc> {
     files.sort();
     let mut docs = Vec::new();
     for file in files {
-        let list: serde_json::Value = serde_json::from_str(&gunzip(&file)).expect("JSON");
+        let list: serde_json::Value = serde_json::from_str(&metatool::text(&file)).expect("JSON");
         for tool in list["tools"].as_array().into_iter().flatten() {
             let mut parameters = String::new();
             for (name, p) in tool["inputSchema"]["properties"].as_object().into_iter().flatten() {

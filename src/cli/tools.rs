@@ -12,9 +12,6 @@ use super::{Format, interruptible, runtime, suites};
 use crate::eval::load::Suite;
 use crate::report::json::envelope;
 use crate::report::table::{Look, draw};
-use crate::runtime::view::compile::MAY_EXPOSE;
-use crate::runtime::view::{View, ViewRequest, compile};
-use crate::tool::intent::Intent;
 
 /// Arguments of `tools`.
 #[derive(Debug, Args)]
@@ -38,7 +35,7 @@ pub fn tools(args: &ToolsArgs, output: &mut Output) -> Result<Exit, CliError> {
     }
     let mut all = Vec::new();
     for suite in &found.suites {
-        let view = view(suite);
+        let view = suite.view();
         let prompts = prompts(suite);
         let count = |id: &str| prompts.get(id).copied().unwrap_or(0);
         let shown = view.exposed.iter().map(|tool| {
@@ -79,19 +76,6 @@ pub fn tools(args: &ToolsArgs, output: &mut Output) -> Result<Exit, CliError> {
         output.json(&Value::Object(answer));
     }
     Ok(Exit::Pass)
-}
-
-fn view(suite: &Suite) -> View {
-    compile(&ViewRequest {
-        registry: &suite.registry,
-        principal: &suite.principal,
-        rules: &suite.rules,
-        intent: &Intent::default(),
-        environment: &suite.environment,
-        excluded: &suite.excluded,
-        failures: &BTreeMap::new(),
-        may_expose: MAY_EXPOSE,
-    })
 }
 
 fn prompts(suite: &Suite) -> BTreeMap<String, usize> {

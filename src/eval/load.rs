@@ -18,9 +18,11 @@ use crate::runtime::catalog::Registry;
 use crate::runtime::dialect::Rendering;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
-use crate::runtime::view::Environment;
+use crate::runtime::view::compile::MAY_EXPOSE;
+use crate::runtime::view::{Environment, View, ViewRequest, compile};
 use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
+use crate::tool::intent::Intent;
 use crate::tool::manifest;
 
 /// A loaded suite.
@@ -50,6 +52,22 @@ pub struct Suite {
     pub look_alikes: Vec<(String, String)>,
     /// Digest of rules, principal and settings.
     pub policy_digest: Digest,
+}
+
+impl Suite {
+    /// What a request without an intent of its own would be offered.
+    pub fn view(&self) -> View {
+        compile(&ViewRequest {
+            registry: &self.registry,
+            principal: &self.principal,
+            rules: &self.rules,
+            intent: &Intent::default(),
+            environment: &self.environment,
+            excluded: &self.excluded,
+            failures: &BTreeMap::new(),
+            may_expose: MAY_EXPOSE,
+        })
+    }
 }
 
 /// Problems of all files, gathered while loading.

@@ -12,9 +12,6 @@ use proofmark::eval::load::{Suite, load};
 use proofmark::runtime::catalog::alias::aliases;
 use proofmark::runtime::dialect::Payload;
 use proofmark::runtime::provider::chooser::{Chooser, IndexCache, THRESHOLD};
-use proofmark::runtime::view::compile::MAY_EXPOSE;
-use proofmark::runtime::view::{ViewRequest, compile};
-use proofmark::tool::intent::Intent;
 
 /// Least J of the threshold, below what was measured when it was set (0.43).
 const LEAST_J: f64 = 0.35;
@@ -27,16 +24,7 @@ struct Answer {
 }
 
 fn payload(suite: &Suite) -> Payload {
-    let view = compile(&ViewRequest {
-        registry: &suite.registry,
-        principal: &suite.principal,
-        rules: &suite.rules,
-        intent: &Intent::default(),
-        environment: &suite.environment,
-        excluded: &suite.excluded,
-        failures: &BTreeMap::new(),
-        may_expose: MAY_EXPOSE,
-    });
+    let view = suite.view();
     assert_eq!(view.leases.len(), suite.registry.len(), "every tool is offered");
     let tools = suite.knobs.dialect.tools(&view, suite.knobs.rendering);
     Payload::new(suite.knobs.dialect, &tools, "[]".to_owned())
