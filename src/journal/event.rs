@@ -75,6 +75,14 @@ macro_rules! facts {
                 pub $opt: $opt_ty,
             )*
         }
+
+        impl $name {
+            /// The facts that must be there; everything else is absent.
+            #[allow(clippy::too_many_arguments, clippy::new_without_default, reason = "facts are flat")]
+            pub fn new($($req: $req_ty),*) -> Self {
+                Self { $($req,)* $($opt: Default::default(),)* }
+            }
+        }
     };
 }
 pub(crate) use facts;

@@ -158,6 +158,7 @@ mod tests {
             index: Some(0),
             proposed_by: Some("model".into()),
             tool_version: None,
+            origin: None,
         };
         let entry = Entry {
             seq: 12,

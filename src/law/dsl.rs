@@ -39,6 +39,10 @@ use crate::journal::{Blobs, Entry, Event};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 
+#[path = "dsl_dispatch.rs"]
+mod dispatch_words;
+#[path = "dsl_guard.rs"]
+mod guard_words;
 #[path = "dsl_words.rs"]
 mod words;
 

@@ -24,7 +24,8 @@ pub(super) fn clause(script: &mut Script, text: &str) -> Option<()> {
         "fail" | "fin" | "chk" | "art" => finish(script, &clause, verb),
         "rcpt" => receipt(script, &clause),
         "set" => settle(script, &clause),
-        _ => None,
+        _ => guard_words::clause(script, &clause, verb)
+            .or_else(|| dispatch_words::clause(script, &clause, verb)),
     }
 }
 
@@ -48,7 +49,8 @@ fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             let text = clause.word(1).unwrap_or("please").into();
             script.add(clause.session, None, UserPromptSubmitted { text, ingress: None });
             let (provider, dialect) = ("scripted".into(), "openai".into());
-            TurnStarted { provider, dialect, iteration_cap: Some(10), parallel_tools: false }.into()
+            let iteration_cap = Some(10);
+            TurnStarted { iteration_cap, ..TurnStarted::new(provider, dialect) }.into()
         }
         "say" => {
             let (text, chars) = script.text(clause.word(1)?.into());
@@ -61,7 +63,7 @@ fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             script.clock = clause.word(1)?.parse().ok()?;
             return Some(());
         }
-        _ => TurnFinished { reason: "final_text".into(), iterations: None }.into(),
+        _ => TurnFinished::new("final_text".into()).into(),
     };
     script.add(clause.session, None, event);
     Some(())
@@ -144,8 +146,7 @@ fn request(script: &mut Script, clause: &Clause<'_>, text: &str) -> Option<()> {
     let pairs = pairs?;
     let calls = u32::try_from(pairs.len()).ok()?;
     let finish = Some("tool_calls".into());
-    let (text, fault, tokens, explanation) = (None, None, None, None);
-    let replied = ModelReplied { calls, text, finish, fault, tokens, explanation };
+    let replied = ModelReplied { finish, ..ModelReplied::new(calls) };
     script.add(clause.session, None, replied);
     for (index, (call, tool)) in (0..).zip(&pairs) {
         let requested = ToolCallRequested {
@@ -156,6 +157,7 @@ fn request(script: &mut Script, clause: &Clause<'_>, text: &str) -> Option<()> {
             index: Some(index),
             proposed_by: Some("model".into()),
             tool_version: None,
+            origin: None,
         };
         script.add(clause.session, Some(call), requested);
         script.state(clause.session).tools.insert((*call).into(), tool.trim().into());
@@ -207,8 +209,7 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
                 tool_id: Some(tool_id(&tool)),
                 tool_version: Some(digest("version", &tool)),
                 args_digest: Some(chosen(clause, "args", ("args", call))),
-                errors: Vec::new(),
-                blank: false,
+                ..ToolArgsValidated::new(String::new())
             }
             .into()
         }
@@ -219,6 +220,7 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             effect_class: Some(class(clause)),
             rules: clause.options.get("rule").map(|rule| (*rule).into()).into_iter().collect(),
             call_digest: Some(chosen(clause, "digest", ("call", call))),
+            intent: None,
         }
         .into(),
         "grant" => GrantUsed { grant_id: "g1".into() }.into(),
@@ -250,6 +252,7 @@ fn approve(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             risk: None,
             reasons: vec!["it asks".into()],
             expires_at: Some(clause.number("until").unwrap_or(script.clock + 60_000)),
+            options: Vec::new(),
         }
         .into(),
         "yes" => {
@@ -278,7 +281,7 @@ fn run(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
         call_digest: full.then(|| chosen(clause, "digest", ("call", call))),
         effect_class: full.then(|| class(clause)),
         adapter: Some("builtin".into()),
-        command: None,
+        ..ToolCallStarted::new()
     };
     script.add(clause.session, Some(call), event);
     Some(())
@@ -287,7 +290,7 @@ fn run(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
 fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
     let call = clause.word(1)?;
     let event: Event = match verb {
-        "fail" => AttemptFailed { attempt: 1, fault: fault() }.into(),
+        "fail" => AttemptFailed::new(1, fault()).into(),
         "fin" => {
             let (ok, full) = (clause.word(2)? == "ok", !clause.flag("bare"));
             ToolCallFinished {

@@ -21,25 +21,25 @@ pub(super) fn said(verdict: &Verdict) -> String {
 }
 
 /// The law's verdict on the line must contain the expected words.
-fn check_law(line: &str, law: &str, expect: &str) {
+pub(super) fn check_law(line: &str, law: &str, expect: &str) {
     let (entries, blobs) = dsl::journal(line).unwrap();
     let findings = Judge::new(Some(dsl::key())).journal(&entries, &blobs);
     let said = said(&findings.iter().find(|finding| finding.law == law).unwrap().verdict);
     assert!(said.contains(expect), "{law}\n  of `{line}`\n  says `{said}`\n  not  `{expect}`");
 }
 
-fn check(law: &str, start: &str, rows: &[(&str, &str)]) {
+pub(super) fn check(law: &str, start: &str, rows: &[(&str, &str)]) {
     for (line, expect) in rows {
         check_law(&format!("{start}{line}"), law, expect);
     }
 }
 
 /// A turn under a view of `a` and `b`, up to the request.
-const TURN: &str = "open; user; view a,b; model; ";
+pub(super) const TURN: &str = "open; user; view a,b; model; ";
 /// The same with one call of `a` that passed validation.
-const CALL: &str = "open; user; view a,b; model; req 1 a; val 1; ";
+pub(super) const CALL: &str = "open; user; view a,b; model; req 1 a; val 1; ";
 /// What follows a start that went well.
-const DONE: &str = "fin 1 ok; set 1 succeeded; app 1; end";
+pub(super) const DONE: &str = "fin 1 ok; set 1 succeeded; app 1; end";
 
 #[test]
 fn registered_version() {

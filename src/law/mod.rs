@@ -29,6 +29,8 @@ mod order;
 mod pairing;
 mod receipt;
 pub mod registry;
+mod registry_dispatch;
+mod registry_guard;
 mod secrecy;
 
 pub use check::Judge;
@@ -38,5 +40,9 @@ pub use registry::{all, find};
 
 #[cfg(test)]
 mod check_tests;
+#[cfg(test)]
+mod lines_dispatch_tests;
+#[cfg(test)]
+mod lines_guard_tests;
 #[cfg(test)]
 mod lines_tests;

@@ -1,19 +1,24 @@
 //! The table of laws.
 
+use std::sync::LazyLock;
+
 use super::law::Law;
+use super::registry_dispatch::LAWS as DISPATCH;
+use super::registry_guard::LAWS as GUARD;
 use super::{approval, artifact, contract, exposure, order, pairing, receipt, secrecy};
 
-/// All laws, in the order of the table.
+/// All laws, in the order of the tables: the core's, then those of guards, then those of dispatch.
 pub fn all() -> &'static [Law] {
-    LAWS
+    static ALL: LazyLock<Vec<Law>> = LazyLock::new(|| [CORE, GUARD, DISPATCH].concat());
+    &ALL
 }
 
 /// The law of that name.
 pub fn find(name: &str) -> Option<&'static Law> {
-    LAWS.iter().find(|law| law.name == name)
+    all().iter().find(|law| law.name == name)
 }
 
-const LAWS: &[Law] = &[
+const CORE: &[Law] = &[
     Law {
         name: "registered-version",
         source: "B1",

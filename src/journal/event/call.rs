@@ -30,6 +30,8 @@ facts! {
         proposed_by: Option<String>,
         ? /// The version it resolved to, where the writer knew it already.
         tool_version: Option<Digest>,
+        ? /// Where in the reply it stood: `native`, `tagged`, `fenced`, `invoke` or `bare`.
+        origin: Option<String>,
     }
 }
 facts! {
@@ -43,6 +45,8 @@ facts! {
         verdict: String,
         ? /// Its reason.
         reason: Option<String>,
+        ? /// Whether it only observes: its failure blocks nothing.
+        observer: bool,
     }
 }
 facts! {
@@ -71,6 +75,10 @@ facts! {
         errors: Vec<ArgumentError>,
         ? /// Whether blank text stood for `{}`.
         blank: bool,
+        ? /// Whether an approval marker that somebody wrote was cleared first.
+        marker_cleared: bool,
+        ? /// Arguments that the ingress envelope filled in.
+        defaults: Vec<String>,
     }
 }
 facts! {
@@ -88,6 +96,8 @@ facts! {
         rules: Vec<String>,
         ? /// Digest of tool, version, arguments, effect class, scopes and risk.
         call_digest: Option<Digest>,
+        ? /// Compared with the declared intent: `within` or `beyond`.
+        intent: Option<String>,
     }
 }
 facts! {
@@ -113,6 +123,8 @@ facts! {
         reasons: Vec<String>,
         ? /// After this no answer counts.
         expires_at: Option<Millis>,
+        ? /// What may be answered, as it was printed.
+        options: Vec<String>,
     }
 }
 facts! {
@@ -186,6 +198,8 @@ facts! {
     DuplicateDropped {
         /// The earlier call.
         of: String,
+        ? /// The guard's scope: `reply` or `turn`.
+        scope: Option<String>,
     }
 }
 facts! {
@@ -229,6 +243,14 @@ facts! {
         adapter: Option<String>,
         ? /// The command line, where there is one.
         command: Option<String>,
+        ? /// The same for every attempt of the call.
+        idempotency_key: Option<String>,
+        ? /// Whether the runtime set the approval marker.
+        marker: bool,
+        ? /// Resources it declares to read.
+        reads: Vec<String>,
+        ? /// Resources it declares to write or delete.
+        writes: Vec<String>,
     }
 }
 facts! {
@@ -238,6 +260,8 @@ facts! {
         attempt: u32,
         /// What went wrong.
         fault: Fault,
+        ? /// When the next attempt may start; absent when there is none.
+        retry_at: Option<Millis>,
     }
 }
 facts! {
@@ -368,6 +392,10 @@ facts! {
         child: String,
         ? /// Tools it was granted.
         tools: Vec<ToolId>,
+        ? /// Scopes it was granted.
+        scopes: Vec<String>,
+        ? /// Turns it may take.
+        max_turns: Option<u32>,
     }
 }
 facts! {
@@ -388,5 +416,13 @@ facts! {
         digest: Digest,
         /// Its length in Unicode scalar values.
         chars: u64,
+        ? /// The entry it shows.
+        of: Option<u64>,
+        ? /// `start` or `end`, for a call's card or span.
+        phase: Option<String>,
+        ? /// Digest of tool, provider call id, channel, agent alias and turn.
+        correlation: Option<Digest>,
+        ? /// The limit it was bounded to, in Unicode scalar values.
+        limit: Option<u64>,
     }
 }

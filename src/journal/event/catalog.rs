@@ -3,6 +3,7 @@
 use super::facts;
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
+use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 
 facts! {
@@ -115,6 +116,10 @@ facts! {
         scope: String,
         ? /// When it ends.
         expires_at: Option<Millis>,
+        ? /// The answer that gave it.
+        approval_id: Option<String>,
+        ? /// The strictest thing it covers.
+        effect_class: Option<EffectClass>,
     }
 }
 facts! {

@@ -74,6 +74,12 @@ facts! {
         iteration_cap: Option<u32>,
         ? /// Whether parallel execution is allowed.
         parallel_tools: bool,
+        ? /// The scope of the duplicate guard: `reply` or `turn`; absent where there is none.
+        duplicate_scope: Option<String>,
+        ? /// Tools that the duplicate guard leaves alone.
+        duplicate_exempt: Vec<ToolId>,
+        ? /// Whether the text protocol is hidden completely.
+        strict: bool,
     }
 }
 facts! {
@@ -169,6 +175,8 @@ facts! {
         tokens: Option<u64>,
         ? /// The provider's own explanation of its choice.
         explanation: Option<Value>,
+        ? /// Blob of the reply as it came, scrubbed; for text protocols.
+        raw: Option<Digest>,
     }
 }
 
@@ -295,6 +303,8 @@ facts! {
         reason: String,
         ? /// How many model requests it took.
         iterations: Option<u32>,
+        ? /// How many entries the session has, this one included: a cut tail is seen.
+        events: Option<u64>,
     }
 }
 facts! {

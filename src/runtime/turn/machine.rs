@@ -134,6 +134,7 @@ impl Turn {
             dialect: knobs.dialect.name().to_owned(),
             iteration_cap: Some(knobs.iteration_cap),
             parallel_tools: knobs.parallel_tools,
+            ..TurnStarted::new(String::new(), String::new())
         };
         cx.log.fact(cx.world, started);
         let (by, mut intent) = cx.resolved.intent.clone();
@@ -197,6 +198,7 @@ impl Turn {
             fault: None,
             tokens: Some(payload::estimate(bytes)),
             explanation,
+            raw: None,
         };
         cx.log.fact(cx.world, fact);
         let text: Arc<str> = text.unwrap_or_default().into();
@@ -211,14 +213,7 @@ impl Turn {
     fn unanswered(&mut self, fault: ProviderFault, cx: &mut Lent<'_>) -> Effect {
         let message = (cx.steps.redact)(cx.secrets, &fault.message).into_owned();
         let fault = ProviderFault { message, ..fault };
-        let fact = ModelReplied {
-            calls: 0,
-            text: None,
-            finish: None,
-            fault: Some(fault.clone()),
-            tokens: None,
-            explanation: None,
-        };
+        let fact = ModelReplied { fault: Some(fault.clone()), ..ModelReplied::new(0) };
         cx.log.fact(cx.world, fact);
         self.end(TurnEnd::ProviderFault(fault), cx)
     }
@@ -253,6 +248,7 @@ impl Turn {
             effect_class: Some(tool.class),
             adapter: Some(tool.descriptor.execution.adapter.clone()),
             command: (!command.is_empty()).then(|| command.join(" ")),
+            ..ToolCallStarted::new()
         };
         cx.log.call(cx.world, &self.slots.call(slot), fact);
         Effect::Start(slot, ready)
@@ -334,7 +330,7 @@ impl Turn {
 
     fn end(&self, end: TurnEnd, cx: &mut Lent<'_>) -> Effect {
         let iterations = Some(self.iterations);
-        let fact = TurnFinished { reason: end.name().to_owned(), iterations };
+        let fact = TurnFinished { iterations, ..TurnFinished::new(end.name().to_owned()) };
         cx.log.fact(cx.world, fact);
         Effect::Return(end)
     }

@@ -86,12 +86,10 @@ impl Turn {
             Err((resolved, errors)) => {
                 let tool = resolved.tool();
                 let fact = ToolArgsValidated {
-                    status: "failed".to_owned(),
                     tool_id: Some(tool.id().clone()),
                     tool_version: Some(tool.version),
-                    args_digest: None,
                     errors: errors.clone(),
-                    blank: false,
+                    ..ToolArgsValidated::new("failed".to_owned())
                 };
                 cx.log.call(cx.world, &call, fact);
                 let shown = rejection_text(&errors);
@@ -101,12 +99,11 @@ impl Turn {
         };
         let tool = Arc::clone(validated.resolved().tool());
         let fact = ToolArgsValidated {
-            status: "passed".to_owned(),
             tool_id: Some(tool.id().clone()),
             tool_version: Some(tool.version),
             args_digest: Some(validated.args_digest()),
-            errors: Vec::new(),
             blank: validated.blank(),
+            ..ToolArgsValidated::new("passed".to_owned())
         };
         cx.log.call(cx.world, &call, fact);
         let bundle = cx.resolved;
@@ -119,6 +116,7 @@ impl Turn {
             effect_class: Some(tool.class),
             rules: judgement.rules.clone(),
             call_digest: Some(validated.call_digest()),
+            intent: None,
         };
         cx.log.call(cx.world, &call, fact);
         self.after_policy(slot, validated, &judgement, cx)
@@ -158,6 +156,7 @@ impl Turn {
             risk: Some(request.risk),
             reasons: request.reasons.clone(),
             expires_at: Some(request.expires_at),
+            options: Vec::new(),
         };
         cx.log.call(cx.world, &self.slots.call(slot), fact);
         self.waiting = Some((slot, validated, request.clone()));
@@ -308,6 +307,7 @@ fn requested(proposed: &Proposed) -> ToolCallRequested {
         index: Some(proposed.index),
         proposed_by: Some("model".to_owned()),
         tool_version: None,
+        origin: None,
     }
 }
 

@@ -185,10 +185,9 @@ pub(super) fn decoys(
         entry.session = format!("{}-renamed", entry.session).into();
         resign(entry, key);
     });
-    let surface = |text: &str| SurfaceEmitted {
-        surface: "progress".into(),
-        digest: Digest::of("surface", text.as_bytes()),
-        chars: text.len() as u64,
+    let surface = |text: &str| {
+        let digest = Digest::of("surface", text.as_bytes());
+        SurfaceEmitted::new("progress".into(), digest, text.len() as u64)
     };
     let trace = TraceUpdated { summary: "a step was taken".into() };
     vec![

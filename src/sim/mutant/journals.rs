@@ -1,7 +1,23 @@
 //! The table of record mutants, and the few ways in which a record is altered.
 
+/// Rows of a table: the law, then its mutants with the functions that alter a record.
+macro_rules! mutants {
+    ($($law:literal { $($name:literal $($key:ident)? => $file:ident::$alter:ident,)+ })+) => {
+        &[$($($crate::sim::mutant::Mutant {
+            name: $name,
+            laws: &[$law],
+            needs_key: false $(|| stringify!($key).len() > 0)?,
+            alter: $file::$alter,
+        },)+)+]
+    };
+}
+
 mod evidence;
 mod lifecycle;
+mod table_dispatch;
+mod table_guard;
+
+use std::sync::LazyLock;
 
 use super::{Altered, Mutant};
 use crate::base::digest::Digest;
@@ -140,21 +156,12 @@ fn other() -> Digest {
 
 /// All record mutants, by the law they test.
 pub fn all() -> &'static [Mutant] {
-    ALL
+    static ALL: LazyLock<Vec<Mutant>> =
+        LazyLock::new(|| [CORE, table_guard::MUTANTS, table_dispatch::MUTANTS].concat());
+    &ALL
 }
 
-macro_rules! mutants {
-    ($($law:literal { $($name:literal $($key:ident)? => $file:ident::$alter:ident,)+ })+) => {
-        &[$($(Mutant {
-            name: $name,
-            laws: &[$law],
-            needs_key: false $(|| stringify!($key).len() > 0)?,
-            alter: $file::$alter,
-        },)+)+]
-    };
-}
-
-const ALL: &[Mutant] = mutants! {
+const CORE: &[Mutant] = mutants! {
     "registered-version" {
         "retarget-start-version" => lifecycle::retarget_start_version,
         "rename-start" => lifecycle::rename_start,

@@ -84,6 +84,9 @@ fn every_mutant_is_caught_wherever_it_finds_a_place_in_a_witness() {
     }
 }
 
+/// Whole sessions: every mutant finds a place in at least one of them.
+const SESSIONS: [&str; 1] = [SESSION];
+
 /// Two turns with everything in them, as a whole session looks.
 const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model; \
     req 1 a, 2 b, 3 c; val 1; pol 1 allow; val 2; pol 2 allow class=external rule=r; \
@@ -98,14 +101,20 @@ const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model
 
 #[test]
 fn every_mutant_finds_a_place_in_a_whole_session_and_is_caught_there() {
-    let (entries, blobs) = dsl::journal(SESSION).unwrap();
-    let findings = judged(&entries, &blobs);
-    assert_eq!(broken(&findings), [""; 0], "{findings:#?}");
-    for mutant in all() {
-        let altered = mutant.apply(&entries, &blobs);
-        let (entries, blobs) = altered.unwrap_or_else(|| panic!("{}: no place", mutant.name));
+    let mut placed = std::collections::BTreeSet::new();
+    for session in SESSIONS {
+        let (entries, blobs) = dsl::journal(session).unwrap();
         let findings = judged(&entries, &blobs);
-        assert_eq!(broken(&findings), mutant.laws, "{}: {findings:#?}", mutant.name);
+        assert_eq!(broken(&findings), [""; 0], "{findings:#?}");
+        for mutant in all() {
+            let Some((entries, blobs)) = mutant.apply(&entries, &blobs) else { continue };
+            placed.insert(mutant.name);
+            let findings = judged(&entries, &blobs);
+            assert_eq!(broken(&findings), mutant.laws, "{}: {findings:#?}", mutant.name);
+        }
+    }
+    for mutant in all() {
+        assert!(placed.contains(mutant.name), "{}: no place", mutant.name);
     }
 }
 
@@ -120,7 +129,7 @@ fn mutants_are_caught_in_a_journal_of_two_sessions() {
         entries.insert(place * 3, entry);
     }
     for mutant in all() {
-        let (entries, blobs) = mutant.apply(&entries, &blobs).unwrap();
+        let Some((entries, blobs)) = mutant.apply(&entries, &blobs) else { continue };
         assert_eq!(broken(&judged(&entries, &blobs)), mutant.laws, "{}", mutant.name);
     }
 }

@@ -285,8 +285,7 @@ pub(super) fn deny_then_start(record: &Record<'_>) -> Maybe {
         args_digest: validated.args_digest,
         call_digest: policy.call_digest,
         effect_class: policy.effect_class,
-        adapter: None,
-        command: None,
+        ..ToolCallStarted::new()
     };
     record.insert(at, true, started)
 }
