@@ -12,7 +12,7 @@ use crate::runtime::credential::Broker;
 use crate::runtime::evidence::receipt::ReceiptKey;
 use crate::runtime::exec::Workspace;
 use crate::runtime::guard::approver::{Refusing, Scripted as ScriptedApprover};
-use crate::runtime::guard::{Approver, Verdict};
+use crate::runtime::guard::{Approver, Hooks, Verdict};
 use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
 use crate::runtime::provider::chooser::{Chooser, IndexCache};
@@ -115,6 +115,7 @@ pub fn build(
         .then(|| ReceiptKey { id: "trial".to_owned(), key: receipt_key(&seed_text) });
     let answers = case.approvals.as_ref().map(|answers| filled(&broker, answers));
     let resolved = Resolved {
+        hooks: Hooks::default(),
         registry: Arc::clone(&suite.registry),
         principal,
         rules: Arc::clone(&suite.rules),
@@ -140,7 +141,9 @@ pub fn build(
         steps: run.steps,
         world: Box::new(RealWorld::default()),
         provider,
+        others: BTreeMap::new(),
         approver,
+        hooks: BTreeMap::new(),
         workspace,
     }
 }

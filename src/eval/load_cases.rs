@@ -21,7 +21,7 @@ use crate::base::problem::Problem;
 use crate::journal::event::turn::ProviderFault;
 use crate::runtime::catalog::{Registry, alias};
 use crate::runtime::dialect::{RawCall, Reply};
-use crate::runtime::guard::Verdict as Answer;
+use crate::runtime::guard::{AnswerScope, Verdict as Answer};
 use crate::runtime::provider::scripted::{Answer as StepAnswer, ExpectedRequest, Step};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
@@ -209,8 +209,8 @@ fn kind(document: &Document, at: &str, entry: &CaseEntry, problems: &mut Vec<Pro
 fn answer(entry: &super::case::ApprovalEntry) -> Answer {
     let text = entry.text.clone().unwrap_or_default();
     match entry.answer {
-        AnswerName::Approve => Answer::Yes { strong: false },
-        AnswerName::Confirm => Answer::Yes { strong: true },
+        AnswerName::Approve => Answer::Yes { strong: false, scope: AnswerScope::Once },
+        AnswerName::Confirm => Answer::Yes { strong: true, scope: AnswerScope::Once },
         AnswerName::Deny if text.is_empty() => Answer::No { reason: "no".to_owned() },
         AnswerName::Deny => Answer::No { reason: text },
         AnswerName::Replace => Answer::Replace { text },

@@ -75,7 +75,7 @@ pub async fn run(suite: &Suite, plan: &TrialPlan, shared: (&Shared, &SuiteShared
         }
     }
     if fault.is_none() {
-        fault = session.provider().leftover();
+        fault = session.leftover();
     }
     let final_text = session.transcript().final_text().map(str::to_owned);
     let (journal, _) = session.close();

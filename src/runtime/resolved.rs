@@ -3,10 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::catalog::Registry;
+use super::catalog::{Registered, Registry};
 use super::credential::Broker;
 use super::dialect::{Dialect, Rendering, ToolList};
 use super::evidence::receipt::ReceiptKey;
+use super::guard::Hooks;
+use super::guard::approval::EXPIRY_MS;
+use super::guard::limits::LoopLimits;
+use super::guard::repeat::DuplicateScope;
 use super::policy::{Principal, Rules};
 use super::view::compile::MayExpose;
 use super::view::{Environment, View, ViewRequest, compile};
@@ -17,6 +21,18 @@ use crate::tool::intent::Intent;
 /// Settings of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knobs {
+    /// How far back the duplicate guard looks.
+    pub duplicate_scope: DuplicateScope,
+    /// Tools that the duplicate guard leaves alone, beside polling tools and delegation.
+    pub duplicate_exempt: BTreeSet<ToolId>,
+    /// When calls that go in circles are warned about, blocked, stopped.
+    pub loop_limits: LoopLimits,
+    /// How many calls a turn may start; no limit when absent.
+    pub call_budget: Option<u32>,
+    /// How long a turn may take, in milliseconds; no limit when absent.
+    pub turn_deadline_ms: Option<u64>,
+    /// How long an answer may take, in milliseconds.
+    pub approval_expiry_ms: u64,
     /// Whether calls may run in parallel.
     pub parallel_tools: bool,
     /// The limit of what returns to the model, in Unicode scalar values.
@@ -31,9 +47,30 @@ pub struct Knobs {
     pub rendering: Rendering,
 }
 
+impl Default for Knobs {
+    fn default() -> Self {
+        Self {
+            duplicate_scope: DuplicateScope::Reply,
+            duplicate_exempt: BTreeSet::new(),
+            loop_limits: LoopLimits::default(),
+            call_budget: None,
+            turn_deadline_ms: None,
+            approval_expiry_ms: EXPIRY_MS,
+            parallel_tools: false,
+            max_tool_result_chars: 4_000,
+            receipts: true,
+            iteration_cap: 10,
+            dialect: Dialect::OpenAiChat,
+            rendering: Rendering { use_when: true, examples: true, hints: false },
+        }
+    }
+}
+
 /// The bundle.
 #[derive(Debug)]
 pub struct Resolved {
+    /// Who looks at calls before and after.
+    pub hooks: Hooks,
     /// What exists.
     pub registry: Arc<Registry>,
     /// Who acts.
@@ -84,6 +121,23 @@ pub struct ViewCache {
 }
 
 impl Resolved {
+    /// Whether asking again is the tool's purpose.
+    pub fn is_polling(&self, tool: &Registered) -> bool {
+        tool.descriptor.execution.polling
+    }
+
+    /// Whether the duplicate guard leaves a tool alone: by name, as a poll, or as delegation.
+    pub fn is_exempt(&self, tool: &Registered) -> bool {
+        let delegates = tool.descriptor.intent.action_types.contains(&ActionType::SubagentDelegate);
+        self.is_polling(tool) || delegates || self.knobs.duplicate_exempt.contains(tool.id())
+    }
+
+    /// All tools that the duplicate guard leaves alone.
+    pub fn exempt(&self) -> Vec<ToolId> {
+        let exempt = self.registry.iter().filter(|tool| self.is_exempt(tool));
+        exempt.map(|tool| tool.id().clone()).collect()
+    }
+
     /// The view for the present state, compiled or remembered.
     pub fn view(
         &self,

@@ -1,23 +1,25 @@
 //! The facade: open a session, say something, read the journal.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as Held, PoisonError};
+
+use tokio::sync::{Mutex, mpsc};
 
 use super::dialect::Transcript;
 use super::exec::Workspace;
-use super::guard::Approver;
+use super::guard::{Approver, Envelope, Grants, Hook};
 use super::provider::Provider;
 use super::resolved::Resolved;
 use super::turn::TurnEnd;
-use super::turn::driver::{Parties, drive};
+use super::turn::driver::{Parties, Signal, drive};
 use super::turn::log::Log;
 use super::turn::machine::Lent;
 use super::turn::steps::Steps;
 use crate::base::secret::SecretSet;
 use crate::base::world::World;
-use crate::journal::Journal;
 use crate::journal::event::catalog::ToolVerified;
-use crate::journal::event::turn::SessionOpened;
+use crate::journal::event::turn::{ProviderFault, SessionOpened};
+use crate::journal::{Entry, Journal};
 use crate::tool::id::ToolId;
 
 /// Everything a session is made of.
@@ -30,75 +32,115 @@ pub struct Parts {
     pub steps: Steps,
     /// Time and ids.
     pub world: Box<dyn World>,
-    /// Who proposes.
+    /// Who proposes first.
     pub provider: Box<dyn Provider>,
+    /// Who may be switched to, by name.
+    pub others: BTreeMap<Arc<str>, Box<dyn Provider>>,
     /// Who approves.
     pub approver: Box<dyn Approver>,
+    /// Who looks at calls before and after, by name.
+    pub hooks: BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
     pub workspace: Workspace,
 }
 
 /// A conversation with one journal and one transcript.
 pub struct Session {
-    parts: Parts,
+    resolved: Arc<Resolved>,
+    steps: Steps,
+    world: Box<dyn World>,
+    provider: Arc<str>,
+    providers: BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
+    approver: Mutex<Box<dyn Approver>>,
+    hooks: BTreeMap<String, Arc<dyn Hook>>,
+    workspace: Held<Workspace>,
     log: Log,
     transcript: Transcript,
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
+    grants: Grants,
+    remote: (mpsc::UnboundedSender<Signal>, mpsc::UnboundedReceiver<Signal>),
+}
+
+/// Reaches a session while a turn of it runs: the cancellation token, the steering queue, the
+/// model switch and the revocation of grants.
+#[derive(Debug, Clone)]
+pub struct Remote(mpsc::UnboundedSender<Signal>);
+
+impl Remote {
+    /// Sends a signal; the turn takes it before anything else. Whether the session is still there.
+    pub fn send(&self, signal: Signal) -> bool {
+        self.0.send(signal).is_ok()
+    }
 }
 
 impl Session {
     /// Opens a session and records its rules and its registered tools.
     pub fn open(mut parts: Parts) -> Self {
         let mut log = Log::new(Arc::clone(&parts.id));
-        let resolved = &parts.resolved;
-        let secrets = resolved.broker.secrets();
-        let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
-        let opened = SessionOpened {
-            principal: resolved.principal.id.clone(),
-            scopes: resolved.principal.scopes.iter().cloned().collect(),
-            canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
-            secret_key: None,
-            secret_hashes: Vec::new(),
-            max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),
-            receipts: resolved.receipt_key.is_some(),
-            scope: Some(scope.to_owned()),
-            excluded_tools: resolved.excluded.iter().cloned().collect(),
-            approver: Some(parts.approver.channel().to_owned()),
-        };
-        log.fact(&mut *parts.world, opened);
-        for tool in resolved.registry.iter() {
-            let fact = ToolVerified {
-                tool_id: tool.id().clone(),
-                tool_version: tool.version,
-                effects_declared: true,
-                scope: None,
-            };
-            log.fact(&mut *parts.world, fact);
+        let secrets = record(&mut log, &mut parts);
+        let provider: Arc<str> = parts.provider.name().into();
+        let mut providers = BTreeMap::from([(Arc::clone(&provider), Mutex::new(parts.provider))]);
+        let others = parts.others.into_iter();
+        providers.extend(others.map(|(name, provider)| (name, Mutex::new(provider))));
+        Self {
+            resolved: parts.resolved,
+            steps: parts.steps,
+            world: parts.world,
+            provider,
+            providers,
+            approver: Mutex::new(parts.approver),
+            hooks: parts.hooks,
+            workspace: Held::new(parts.workspace),
+            log,
+            transcript: Transcript::new(),
+            secrets,
+            failures: BTreeMap::new(),
+            grants: Grants::default(),
+            remote: mpsc::unbounded_channel(),
         }
-        let transcript = Transcript::new();
-        Self { parts, log, transcript, secrets, failures: BTreeMap::new() }
     }
 
     /// One turn: the user says `text`, the model acts until it has its last word.
     pub async fn turn(&mut self, text: String) -> TurnEnd {
+        self.turn_from(text, Envelope::default(), &mut |_| Vec::new()).await
+    }
+
+    /// One turn whose message came in by an envelope. `watch` sees every entry as it is recorded
+    /// and may answer with signals, which the turn takes next.
+    pub async fn turn_from(
+        &mut self,
+        text: String,
+        envelope: Envelope,
+        watch: &mut (dyn FnMut(&Entry) -> Vec<Signal> + Send),
+    ) -> TurnEnd {
         let parties = Parties {
-            provider: &mut *self.parts.provider,
-            approver: &mut *self.parts.approver,
-            workspace: &mut self.parts.workspace,
+            providers: &self.providers,
+            approver: &self.approver,
+            hooks: &self.hooks,
+            workspace: &self.workspace,
+            signals: &mut self.remote.1,
+            watch,
         };
         let mut lent = Lent {
-            resolved: &self.parts.resolved,
-            steps: &self.parts.steps,
+            resolved: &self.resolved,
+            steps: &self.steps,
             secrets: &self.secrets,
-            world: &mut *self.parts.world,
+            world: &mut *self.world,
             log: &mut self.log,
             transcript: &mut self.transcript,
             failures: &mut self.failures,
+            grants: &mut self.grants,
         };
-        let end = drive(text, parties, &mut lent).await;
+        let message = (text, envelope, Arc::clone(&self.provider));
+        let end = drive(message, parties, &mut lent).await;
         self.log.set_turn(None);
         end
+    }
+
+    /// Reaches the session while a turn runs.
+    pub fn remote(&self) -> Remote {
+        Remote(self.remote.0.clone())
     }
 
     /// The record so far.
@@ -111,13 +153,39 @@ impl Session {
         &self.transcript
     }
 
-    /// The provider, to ask what is left of its script.
-    pub fn provider(&self) -> &dyn Provider {
-        &*self.parts.provider
+    /// What is wrong with a provider at the end, such as steps of a script that were never played.
+    pub fn leftover(&mut self) -> Option<ProviderFault> {
+        self.providers.values_mut().find_map(|provider| provider.get_mut().leftover())
     }
 
     /// Ends the session and gives its record away.
     pub fn close(self) -> (Journal, Transcript) {
+        drop(self.workspace.into_inner().unwrap_or_else(PoisonError::into_inner));
         (self.log.journal, self.transcript)
     }
+}
+
+/// The session's rules and tools as facts; its secrets.
+fn record(log: &mut Log, parts: &mut Parts) -> SecretSet {
+    let resolved = &parts.resolved;
+    let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
+    let opened = SessionOpened {
+        scopes: resolved.principal.scopes.iter().cloned().collect(),
+        canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
+        max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),
+        receipts: resolved.receipt_key.is_some(),
+        scope: Some(scope.to_owned()),
+        excluded_tools: resolved.excluded.iter().cloned().collect(),
+        approver: Some(parts.approver.channel().to_owned()),
+        ..SessionOpened::new(resolved.principal.id.clone())
+    };
+    log.fact(&mut *parts.world, opened);
+    for tool in resolved.registry.iter() {
+        let fact = ToolVerified {
+            effects_declared: true,
+            ..ToolVerified::new(tool.id().clone(), tool.version)
+        };
+        log.fact(&mut *parts.world, fact);
+    }
+    resolved.broker.secrets()
 }

@@ -63,6 +63,27 @@ impl ResourcePattern {
     }
 }
 
+impl ResourcePattern {
+    /// Whether both may name the same resource. Errs on the side of yes: two globs whose literal
+    /// beginnings fit together overlap.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        if self.kind() != other.kind() {
+            return false;
+        }
+        let head = |glob: &str| {
+            let end = glob.find(['*', '?', '[', '{']).unwrap_or(glob.len());
+            (glob[..end].to_owned(), end == glob.len())
+        };
+        let ((left, exact_left), (right, exact_right)) = (head(self.glob()), head(other.glob()));
+        match (exact_left, exact_right) {
+            (true, true) => left == right,
+            (true, false) => left.starts_with(&right),
+            (false, true) => right.starts_with(&left),
+            (false, false) => left.starts_with(&right) || right.starts_with(&left),
+        }
+    }
+}
+
 impl fmt::Display for ResourcePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -121,6 +142,21 @@ mod tests {
         assert!(pattern.covers("workspace:src/a/b.rs") && pattern.is_workspace());
         assert!(!pattern.covers("workspace:tests/a.rs") && !pattern.covers("api:src/a"));
         assert!(!pattern.covers("nonsense"));
+    }
+
+    #[test]
+    fn patterns_that_may_meet_overlap() {
+        let check = |left: &str, right: &str, meet: bool| {
+            let (l, r) = (ResourcePattern(left.into()), ResourcePattern(right.into()));
+            assert_eq!((l.overlaps(&r), r.overlaps(&l)), (meet, meet), "{left} {right}");
+        };
+        check("workspace:a", "workspace:a", true);
+        check("workspace:a", "workspace:ab", false);
+        check("workspace:a/**", "workspace:a/b", true);
+        check("workspace:a/**", "workspace:b/**", false);
+        check("workspace:**", "workspace:a/b", true);
+        check("workspace:a", "api:a", false);
+        check("workspace:*.txt", "workspace:a/*", true);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The optional sections of a descriptor, each with its written-down defaults.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -280,6 +282,14 @@ section! {
         /// What a simulated tool answers; by default a short confirmation.
         #[serde(skip_serializing_if = "Option::is_none")]
         simulated_output: Option<Value> = None,
+        /// Whether asking again with the same arguments is its purpose: neither the duplicate
+        /// guard nor the loop guard counts it.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        polling: bool = false,
+        /// Parameters that the ingress envelope fills in where the model leaves them out, each
+        /// with the envelope's field: `channel`, `reply_to`, `thread` or `principal`.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        delivery: BTreeMap<String, String> = BTreeMap::new(),
     }
 }
 

@@ -10,13 +10,11 @@ use proofmark::journal::{Entry, Journal};
 use proofmark::law::Judge;
 use proofmark::law::law::Verdict as LawVerdict;
 use proofmark::runtime::credential::Broker;
-use proofmark::runtime::dialect::{
-    Dialect, Message, RawCall, Rendering, Reply, ToolList, Transcript,
-};
+use proofmark::runtime::dialect::{Dialect, Message, RawCall, Reply, ToolList, Transcript};
 use proofmark::runtime::evidence::receipt::ReceiptKey;
 use proofmark::runtime::exec::Workspace;
-use proofmark::runtime::guard::Verdict;
 use proofmark::runtime::guard::approver::Scripted as Person;
+use proofmark::runtime::guard::{AnswerScope, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call, say};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
@@ -62,20 +60,14 @@ impl Setting {
 
     fn open(self) -> Session {
         let scene = Scene::new(self.tools);
-        let knobs = Knobs {
-            parallel_tools: false,
-            max_tool_result_chars: 4_000,
-            receipts: true,
-            iteration_cap: 10,
-            dialect: self.dialect,
-            rendering: Rendering { use_when: true, examples: true, hints: false },
-        };
+        let knobs = Knobs { dialect: self.dialect, ..Knobs::default() };
         let excluded: BTreeSet<ToolId> =
             self.excluded.iter().filter_map(|name| ToolId::parse(name)).collect();
         let answers = self.answers.into_iter().map(|(tool, said)| (tool.to_owned(), said));
         Session::open(Parts {
             id: "s1".into(),
             resolved: Arc::new(Resolved {
+                hooks: Hooks::default(),
                 registry: Arc::new(scene.registry),
                 principal: scene.principal,
                 rules: Arc::new(scene.rules),
@@ -91,6 +83,8 @@ impl Setting {
             world: Box::new(Ticking::default()),
             provider: Box::new(Scripted::new(self.steps.into())),
             approver: Box::new(Person::new(answers.collect())),
+            others: BTreeMap::new(),
+            hooks: BTreeMap::new(),
             workspace: Workspace::default(),
         })
     }
@@ -117,7 +111,7 @@ fn run(setting: Setting) -> (TurnEnd, Journal, Transcript) {
     let mut session = setting.open();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let end = runtime.block_on(session.turn("do it".to_owned()));
-    assert_eq!(session.provider().leftover(), None);
+    assert_eq!(session.leftover(), None);
     let (journal, transcript) = session.close();
     let findings = Judge::new(Some(key())).journal(journal.entries(), journal.blobs());
     let broken = findings.iter().filter(|f| matches!(f.verdict, LawVerdict::Broken { .. }));
@@ -158,7 +152,6 @@ fn a_turn_with_two_calls_of_which_one_is_asked_about_and_denied() {
     - ViewCompiled
     - ModelRequested
     - ModelReplied
-    - TranscriptAppended
     - BatchOpened
     p0 ToolCallRequested
     p1 ToolCallRequested
@@ -231,7 +224,7 @@ fn check_answer(level: &str, answer: Option<Verdict>, outcome: &str, shown: &str
 
 #[test]
 fn every_answer_a_person_can_give() {
-    let yes = |strong| Some(Verdict::Yes { strong });
+    let yes = |strong| Some(Verdict::Yes { strong, scope: AnswerScope::Once });
     check_answer("L4", yes(false), "succeeded", "mail.send: done");
     check_answer("L4", yes(true), "succeeded", "mail.send: done");
     check_answer("L5", yes(true), "succeeded", "mail.send: done");

@@ -51,6 +51,18 @@ impl Registered {
         })
     }
 
+    /// Files that a fixed command would run or read, as its arguments name them: what an approval
+    /// is bound to besides the arguments.
+    pub fn operands(&self) -> Vec<String> {
+        let command = self.descriptor.execution.command.iter().skip(1);
+        command.filter(|word| !word.starts_with('-')).cloned().collect()
+    }
+
+    /// Whether it looks for other tools.
+    pub fn searches(&self) -> bool {
+        self.descriptor.execution.adapter == "builtin:tool_search"
+    }
+
     /// Its id.
     pub fn id(&self) -> &ToolId {
         &self.descriptor.tool_id

@@ -11,7 +11,7 @@ use crate::runtime::sandbox::adapter::Builtin;
 
 /// Runs one file tool.
 pub fn run(builtin: Builtin, ready: &Ready, workspace: &mut Workspace) -> Ran {
-    let args = ready.permitted().validated().args();
+    let args = ready.args();
     let result = match builtin {
         Builtin::FileRead => read(args, workspace),
         Builtin::FileList => list(args, workspace),

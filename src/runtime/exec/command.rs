@@ -3,34 +3,37 @@
 //! call ends.
 
 use std::process::Stdio;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
+use tokio::sync::Notify;
 
 use super::ran::Ran;
 use super::ready::Ready;
 use super::workspace::Workspace;
+use super::{Ended, lock};
 use crate::base::bounded::BoundedBytes;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::sandbox::{Plan, find_program};
 
-/// Runs the descriptor's command.
-pub async fn run(ready: &Ready, workspace: &mut Workspace) -> Ran {
+/// Runs the descriptor's command to its end, or until `stop` says that it must go.
+pub async fn run(ready: &Ready, workspace: &Mutex<Workspace>, stop: &Notify) -> Ended {
     let call = ready.permitted().validated();
     let command = call.resolved().tool().descriptor.execution.command.clone();
     let Some((program, args)) = command.split_first() else {
-        return Ran::failed(Blame::Tool, "no_command", "execution.command is empty");
+        return failed(Blame::Tool, "no_command", "execution.command is empty".to_owned());
     };
-    let root = match workspace.root() {
+    let root = match lock(workspace).root() {
         Ok(root) => root,
-        Err(error) => return Ran::failed(Blame::Environment, error.code(), error.to_string()),
+        Err(error) => return failed(Blame::Environment, error.code(), error.to_string()),
     };
     let Some(file) = find_program(program) else {
         let message = format!("program {program} is not installed");
-        return Ran::failed(Blame::Environment, "no_program", message);
+        return failed(Blame::Environment, "no_program", message);
     };
     let mut wanted = Command::new(file);
     wanted.args(args).current_dir(&root).env_clear().env("PATH", "/usr/bin:/bin");
@@ -41,22 +44,53 @@ pub async fn run(ready: &Ready, workspace: &mut Workspace) -> Ran {
             // Dropping the guard kills whatever is left of the group, also when the call is
             // torn down while it waits.
             let group = Group(child.id());
-            let ran = finish(child, ready.plan()).await;
+            let ran = tokio::select! {
+                biased;
+                ran = finish(child, ready.plan()) => ran,
+                () = stop.notified() => {
+                    group.end().await;
+                    return Ended::TornDown("its process group was killed");
+                }
+            };
             drop(group);
             ran
         }
         Err(error) => Ran::failed(Blame::Environment, "spawn", error.to_string()),
     };
-    Ran { command: Some(command.join(" ")), ..ran }
+    Ended::Ran(Box::new(Ran { command: Some(command.join(" ")), ..ran }))
+}
+
+fn failed(blame: Blame, code: &str, message: String) -> Ended {
+    Ended::Ran(Box::new(Ran::failed(blame, code, message)))
 }
 
 /// A process group that does not outlive this value.
 struct Group(Option<u32>);
 
+impl Group {
+    fn id(&self) -> Option<Pid> {
+        self.0.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
+    }
+
+    /// Kills the group and waits until nobody of it is left.
+    async fn end(&self) {
+        let Some(id) = self.id() else { return };
+        let mut pause = Duration::from_millis(1);
+        // A process that cannot be killed within these pauses (about two seconds) hangs in the
+        // kernel; the call is over all the same.
+        for _ in 0..11 {
+            if kill_process_group(id, Signal::KILL).is_err() {
+                return;
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
-        let id = self.0.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(id) = id {
+        if let Some(id) = self.id() {
             // An error means that nobody is left.
             let _gone = kill_process_group(id, Signal::KILL);
         }

@@ -7,6 +7,10 @@ pub mod ready;
 pub mod simulated;
 pub mod workspace;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
 pub use ran::Ran;
 pub use ready::Ready;
 pub use workspace::Workspace;
@@ -14,20 +18,58 @@ pub use workspace::Workspace;
 use super::credential::Broker;
 use super::sandbox::adapter::{Adapter, Builtin};
 use crate::base::caught::caught;
+use crate::base::digest::{Digest, Hasher};
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::Blame;
 
-/// Runs one call to its end. A panic of a tool is that call's failure.
-pub async fn run(ready: &Ready, workspace: &mut Workspace, broker: &Broker) -> Ran {
+/// How an execution ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself.
+    Ran(Box<Ran>),
+    /// It was torn down, and everything of it is gone.
+    TornDown(&'static str),
+}
+
+/// Runs one call to its end, or until `stop` says that it must go. A panic of a tool is that call's
+/// failure.
+pub async fn run(
+    ready: &Ready,
+    workspace: &Mutex<Workspace>,
+    broker: &Broker,
+    stop: &Notify,
+) -> Ended {
     let work = async {
         match ready.plan().adapter {
-            Adapter::Simulated => simulated::run(ready, broker),
-            Adapter::Builtin(Builtin::CommandRun) => command::run(ready, workspace).await,
-            Adapter::Builtin(builtin) => builtin::run(builtin, ready, workspace),
+            Adapter::Simulated => Ended::Ran(Box::new(simulated::run(ready, broker))),
+            Adapter::Builtin(Builtin::CommandRun) => command::run(ready, workspace, stop).await,
+            Adapter::Builtin(builtin) => {
+                Ended::Ran(Box::new(builtin::run(builtin, ready, &mut lock(workspace))))
+            }
         }
     };
     caught(work).await.unwrap_or_else(|said| {
         let effects = ObservedEffects { method: "unknown".to_owned(), ..Default::default() };
-        Ran { effects, ..Ran::failed(Blame::Tool, "panic", said) }
+        Ended::Ran(Box::new(Ran { effects, ..Ran::failed(Blame::Tool, "panic", said) }))
     })
+}
+
+/// A tool that panicked while it held the workspace left it as it was on disk.
+pub(crate) fn lock(workspace: &Mutex<Workspace>) -> MutexGuard<'_, Workspace> {
+    workspace.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Digest of the files of the workspace that a call would run; `None` when none of the names is a
+/// file there.
+pub fn operand(files: &[String], workspace: &Mutex<Workspace>) -> Option<Digest> {
+    let mut workspace = lock(workspace);
+    let mut hasher = Hasher::new("operand");
+    let mut found = false;
+    for name in files {
+        if let Ok(content) = workspace.read(name) {
+            found = true;
+            hasher = hasher.field(name.as_bytes()).field(content.as_bytes());
+        }
+    }
+    found.then(|| hasher.finish())
 }

@@ -1,7 +1,11 @@
 //! Stage 4: authority, a resolved sandbox plan, and the digest compared once more.
 
+use serde_json::Value;
+
 use crate::base::digest::Digest;
 use crate::runtime::guard::Permitted;
+use crate::runtime::guard::delivery::restore_marker;
+use crate::runtime::guard::permit::Word;
 use crate::runtime::sandbox::{self, Plan, Refusal};
 
 /// A call that can start.
@@ -9,6 +13,7 @@ use crate::runtime::sandbox::{self, Plan, Refusal};
 pub struct Ready {
     permitted: Permitted,
     plan: Plan,
+    marked: Option<Value>,
 }
 
 impl Ready {
@@ -21,9 +26,20 @@ impl Ready {
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
+
+    /// The arguments as the tool gets them: with the approval marker, where the tool declares one
+    /// and the call was approved.
+    pub fn args(&self) -> &Value {
+        self.marked.as_ref().unwrap_or_else(|| self.permitted.validated().args())
+    }
+
+    /// Whether the marker was set.
+    pub fn marked(&self) -> bool {
+        self.marked.is_some()
+    }
 }
 
-/// Resolves the plan.
+/// Resolves the plan, and sets the approval marker on calls that a person approved.
 ///
 /// # Errors
 /// The call back, and what cannot be enforced.
@@ -33,8 +49,14 @@ impl Ready {
 pub fn prepare(permitted: Permitted, granted: Digest) -> Result<Ready, (Permitted, Refusal)> {
     let call_digest = permitted.validated().call_digest();
     assert_eq!(call_digest, granted, "the call changed after it was permitted");
-    match sandbox::plan(&permitted.validated().resolved().tool().descriptor) {
-        Ok(plan) => Ok(Ready { permitted, plan }),
+    let descriptor = &permitted.validated().resolved().tool().descriptor;
+    match sandbox::plan(descriptor) {
+        Ok(plan) => {
+            let approved = *permitted.word() != Word::Policy;
+            let marker = descriptor.permissions.approval_marker.as_ref().filter(|_| approved);
+            let marked = marker.map(|name| restore_marker(permitted.validated().args(), name));
+            Ok(Ready { permitted, plan, marked })
+        }
         Err(refusal) => Err((permitted, refusal)),
     }
 }

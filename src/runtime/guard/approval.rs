@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
+use super::grant::AnswerScope;
 use super::validate::Validated;
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::outcome::Denier;
 use crate::runtime::guard::approver::{Answer, Verdict};
 use crate::runtime::policy::{Decision, Judgement, Principal};
+use crate::tool::descriptor::ApprovalPolicy;
 use crate::tool::effect::EffectClass;
 use crate::tool::risk::RiskLevel;
 
@@ -37,6 +39,9 @@ pub struct ApprovalRequest {
     pub reasons: Vec<String>,
     /// Whether the stronger confirmation is needed.
     pub strong: bool,
+    /// How far an answer may reach; a strong question, or one of a tool that always asks, is
+    /// answered for one call only.
+    pub offered: Vec<AnswerScope>,
     /// After this no answer counts.
     pub expires_at: Millis,
 }
@@ -48,9 +53,15 @@ impl ApprovalRequest {
         call: &Validated,
         judgement: &Judgement,
         principal: &Principal,
-        now: Millis,
+        expires_at: Millis,
     ) -> Self {
         let tool = call.resolved().tool();
+        let strong = judgement.decision == Decision::StrongAsk;
+        let always = tool.descriptor.permissions.approval_policy == ApprovalPolicy::Always;
+        let mut offered = vec![AnswerScope::Once];
+        if !strong && !always {
+            offered.extend([AnswerScope::Session, AnswerScope::Always]);
+        }
         Self {
             id,
             tool: tool.id().to_string(),
@@ -66,9 +77,31 @@ impl ApprovalRequest {
             principal: principal.clone(),
             risk: tool.descriptor.risk.level,
             reasons: judgement.reasons.clone(),
-            strong: judgement.decision == Decision::StrongAsk,
-            expires_at: now + EXPIRY_MS,
+            strong,
+            offered,
+            expires_at,
         }
+    }
+
+    /// What may be answered, as it is printed: each line says exactly what it grants.
+    pub fn options(&self) -> Vec<String> {
+        let (tool, who) = (&self.tool, &self.principal.id);
+        let line = |scope: &AnswerScope| match scope {
+            AnswerScope::Once => "once: this call with these arguments".to_owned(),
+            AnswerScope::Session => {
+                format!("session: calls of {tool} at this version by {who} in this session")
+            }
+            AnswerScope::Always => {
+                format!("always: calls of {tool} at this version by {who} for 30 days")
+            }
+        };
+        let yes = self.offered.iter().map(line);
+        yes.chain(["no".to_owned(), "replace: this text instead".to_owned()]).collect()
+    }
+
+    /// How far an answer reaches: as far as it says where that was offered, else this call only.
+    pub fn reach(&self, said: AnswerScope) -> AnswerScope {
+        if self.offered.contains(&said) { said } else { AnswerScope::Once }
     }
 }
 
@@ -101,7 +134,7 @@ pub fn accept(
         Verdict::Yes { .. } if request.call_digest != call_digest => {
             refuse(Denier::ApprovalMismatch, "the call is not the one that was approved")
         }
-        Verdict::Yes { strong: false } if request.strong => {
+        Verdict::Yes { strong: false, .. } if request.strong => {
             refuse(Denier::Operator, "the stronger confirmation was not given")
         }
         Verdict::Yes { .. } => Acceptance::Granted,

@@ -1,6 +1,7 @@
 //! Who is asked. Absence means no: the refusing approver is the default.
 
 use super::approval::ApprovalRequest;
+use super::grant::AnswerScope;
 use crate::runtime::BoxFuture;
 
 /// Answers approval requests.
@@ -26,10 +27,12 @@ pub struct Answer {
 /// What was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Yes, once.
+    /// Yes.
     Yes {
         /// Whether it was the stronger confirmation.
         strong: bool,
+        /// How far it reaches.
+        scope: AnswerScope,
     },
     /// No.
     No {

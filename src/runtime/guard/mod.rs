@@ -3,12 +3,20 @@
 
 pub mod approval;
 pub mod approver;
+pub mod delivery;
+pub mod grant;
+pub mod hook;
+pub mod limits;
 pub mod permit;
+pub mod repeat;
 pub mod resolve;
 pub mod validate;
 
 pub use approval::ApprovalRequest;
 pub use approver::{Answer, Approver, Verdict};
+pub use delivery::Envelope;
+pub use grant::{AnswerScope, Grant, Grants};
+pub use hook::{Hook, HookCall, HookSpec, HookVerdict, Hooks, Point};
 pub use permit::Permitted;
 pub use resolve::Resolved;
 pub use validate::Validated;

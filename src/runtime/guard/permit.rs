@@ -2,6 +2,7 @@
 
 use super::approval::{Acceptance, ApprovalRequest};
 use super::approver::Answer;
+use super::grant::Grant;
 use super::validate::Validated;
 use crate::base::world::Millis;
 use crate::journal::outcome::Denier;
@@ -11,12 +12,35 @@ use crate::runtime::policy::{Decision, Judgement};
 #[derive(Debug)]
 pub struct Permitted {
     validated: Validated,
+    word: Word,
+}
+
+/// On whose word a call runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// Policy's alone.
+    Policy,
+    /// A person's, until this time.
+    Person {
+        /// After this it is void.
+        expires_at: Millis,
+    },
+    /// A grant that was given before.
+    Grant {
+        /// Its id.
+        id: String,
+    },
 }
 
 impl Permitted {
     /// The stage before.
     pub fn validated(&self) -> &Validated {
         &self.validated
+    }
+
+    /// On whose word.
+    pub fn word(&self) -> &Word {
+        &self.word
     }
 }
 
@@ -29,8 +53,25 @@ pub type Accept = fn(&ApprovalRequest, &Answer, crate::base::digest::Digest, Mil
 /// The call back, when policy asks or denies.
 pub fn by_policy(validated: Validated, judgement: &Judgement) -> Result<Permitted, Validated> {
     match judgement.decision {
-        Decision::Allow => Ok(Permitted { validated }),
+        Decision::Allow => Ok(Permitted { validated, word: Word::Policy }),
         Decision::Ask | Decision::StrongAsk | Decision::Deny => Err(validated),
+    }
+}
+
+/// Authority by a grant that covers the call. Only an ordinary question is answered by one.
+///
+/// # Errors
+/// The call back, where policy wants more or nothing covers it.
+pub fn by_grant(
+    validated: Validated,
+    judgement: &Judgement,
+    standing: Option<&Grant>,
+) -> Result<Permitted, Validated> {
+    match standing {
+        Some(grant) if judgement.decision == Decision::Ask => {
+            Ok(Permitted { validated, word: Word::Grant { id: grant.id.clone() } })
+        }
+        _ => Err(validated),
     }
 }
 
@@ -54,7 +95,10 @@ pub fn by_approval(
     now: Millis,
 ) -> Answered {
     match accept(request, answer, validated.call_digest(), now) {
-        Acceptance::Granted => Answered::Permitted(Permitted { validated }),
+        Acceptance::Granted => {
+            let word = Word::Person { expires_at: request.expires_at };
+            Answered::Permitted(Permitted { validated, word })
+        }
         Acceptance::Refused(by, why) => Answered::Refused(validated, by, why),
         Acceptance::Replaced(text) => Answered::Replaced(validated, text),
     }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::Registered;
-use crate::runtime::dialect::Proposed;
+use crate::runtime::dialect::{Arguments, Proposed};
 use crate::runtime::view::View;
 
 /// A call whose tool is known and exposed.
@@ -23,6 +25,20 @@ impl Resolved {
     /// The tool.
     pub fn tool(&self) -> &Arc<Registered> {
         &self.tool
+    }
+
+    /// The arguments, where they are JSON, to clear markers and to fill in defaults before they
+    /// are validated.
+    pub fn args_mut(&mut self) -> Option<&mut Value> {
+        match &mut self.proposed.arguments {
+            Arguments::Json(value) => Some(value),
+            Arguments::Blank | Arguments::Malformed { .. } => None,
+        }
+    }
+
+    /// The call as it was before its name was looked up.
+    pub fn into_proposed(self) -> Proposed {
+        self.proposed
     }
 }
 

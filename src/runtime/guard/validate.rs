@@ -16,6 +16,7 @@ pub struct Validated {
     args: Value,
     args_digest: Digest,
     call_digest: Digest,
+    unbound: Option<Digest>,
     blank: bool,
 }
 
@@ -47,6 +48,29 @@ impl Validated {
     }
 }
 
+impl Validated {
+    /// The same call, bound to the content of the file it will run: another content is another
+    /// call.
+    #[must_use]
+    pub fn with_operand(self, operand: Digest) -> Self {
+        let call_digest = bound(self.call_digest, operand);
+        Self { call_digest, unbound: Some(self.call_digest), ..self }
+    }
+
+    /// Whether the file that would run now is the one that was bound.
+    pub fn is_bound_to(&self, operand: Option<Digest>) -> bool {
+        match (self.unbound, operand) {
+            (None, None) => true,
+            (Some(unbound), Some(operand)) => bound(unbound, operand) == self.call_digest,
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+}
+
+fn bound(call: Digest, operand: Digest) -> Digest {
+    Hasher::new("call with operand").field(call.as_bytes()).field(operand.as_bytes()).finish()
+}
+
 /// Validates. Blank text is `{}` only where nothing is required; anything else that is not JSON
 /// is an error and never becomes `{}`.
 ///
@@ -66,14 +90,20 @@ pub fn validate(
             return Err((resolved, errors));
         }
     };
-    let errors = tool.input.errors(&args);
+    let mut errors = tool.input.errors(&args);
+    // The marker was cleared and comes back on approval: a schema may require it all the same.
+    if let Some(marker) = &tool.descriptor.permissions.approval_marker {
+        let missing = format!("missing required key `{marker}`");
+        errors.retain(|error| !(error.path.is_empty() && error.message == missing));
+    }
     if !errors.is_empty() {
         return Err((resolved, errors));
     }
     match canon::digest("args", &args) {
         Ok(args_digest) => {
             let call_digest = call_digest(&resolved, args_digest, principal);
-            Ok(Validated { resolved, args, args_digest, call_digest, blank })
+            let unbound = None;
+            Ok(Validated { resolved, args, args_digest, call_digest, unbound, blank })
         }
         Err(error) => Err((resolved, vec![problem("canonical", &error.to_string())])),
     }

@@ -2,7 +2,9 @@
 //! and every decision has reasons. Deny beats strong-ask beats ask beats allow.
 
 pub mod decide;
+pub mod intent;
 pub mod rules;
 
 pub use decide::{Decision, Judgement, Principal, decide, may_expose};
+pub use intent::beyond_intent;
 pub use rules::{Rule, Rules};

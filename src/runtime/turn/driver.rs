@@ -1,37 +1,252 @@
-//! The tokio driver: turns effects into work and work into inputs. It reorders nothing and
-//! decides nothing.
+//! The tokio driver: turns effects into work and work into inputs, in the order in which the work
+//! ends. It decides nothing.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex as Held};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, Notify, mpsc};
 
 use super::machine::{Effect, Input, Lent, Turn, TurnEnd};
-use crate::runtime::exec::{self, Workspace};
-use crate::runtime::guard::Approver;
+use super::slots::Ticket;
+use crate::base::caught::caught;
+use crate::base::world::Millis;
+use crate::journal::Entry;
+use crate::runtime::BoxFuture;
+use crate::runtime::exec::{self, Ended, Workspace};
+use crate::runtime::guard::{Approver, Envelope, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
+
+/// What may come from outside while a turn runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signal {
+    /// The turn must end.
+    Cancel(String),
+    /// The user speaks.
+    Steer(String),
+    /// This provider answers from here on.
+    Switch(String),
+    /// This grant is taken back, by this person.
+    Revoke(String, String),
+}
+
+/// Looks at every entry as it is recorded, and may answer with a signal.
+pub type Watch<'a> = &'a mut (dyn FnMut(&Entry) -> Vec<Signal> + Send);
 
 /// Whom a turn talks to.
 pub struct Parties<'a> {
-    /// Who proposes.
-    pub provider: &'a mut dyn Provider,
+    /// Who proposes, by name.
+    pub providers: &'a BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
     /// Who approves.
-    pub approver: &'a mut dyn Approver,
+    pub approver: &'a Mutex<Box<dyn Approver>>,
+    /// Who looks at calls, by name.
+    pub hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
-    pub workspace: &'a mut Workspace,
+    pub workspace: &'a Held<Workspace>,
+    /// What comes from outside.
+    pub signals: &'a mut mpsc::UnboundedReceiver<Signal>,
+    /// Who watches the record.
+    pub watch: Watch<'a>,
+}
+
+/// How long a hook may take.
+const HOOK_MS: u64 = 10_000;
+
+/// Which work a future does, to find it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Job {
+    Ask,
+    Prompt(String),
+    Under(Ticket),
+}
+
+struct Work<'a> {
+    job: Job,
+    stop: Arc<Notify>,
+    future: BoxFuture<'a, Input>,
 }
 
 /// Runs one turn to its end.
-pub async fn drive(text: String, parties: Parties<'_>, cx: &mut Lent<'_>) -> TurnEnd {
+pub async fn drive(
+    (text, envelope, provider): (String, Envelope, Arc<str>),
+    parties: Parties<'_>,
+    cx: &mut Lent<'_>,
+) -> TurnEnd {
     let mut turn = Turn::default();
-    let mut input = Input::Begin { text, provider: parties.provider.name() };
+    let (mut work, mut wakes): (Vec<Work<'_>>, Vec<Millis>) = (Vec::new(), Vec::new());
+    let mut seen = cx.log.journal.entries().len();
+    let mut input = Input::Begin { text, envelope, provider };
+    let Parties { signals, watch, .. } = parties;
+    let others = Others {
+        providers: parties.providers,
+        approver: parties.approver,
+        hooks: parties.hooks,
+        workspace: parties.workspace,
+        broker: &cx.resolved.broker,
+    };
+    let mut own: Vec<Signal> = Vec::new();
     loop {
-        input = match turn.step(input, cx) {
-            Effect::Ask(payload) => Input::Replied(parties.provider.reply(&payload).await),
-            Effect::Prompt(request) => {
-                let channel = parties.approver.channel();
-                Input::Answered(parties.approver.answer(&request).await, channel)
+        let mut end = None;
+        for effect in turn.step(input, cx) {
+            match effect {
+                Effect::Return(how) => end = Some(how),
+                Effect::Wake(at) => wakes.push(at),
+                Effect::AbandonAsk => work.retain(|one| one.job != Job::Ask),
+                Effect::Withdraw(id) => work.retain(|one| one.job != Job::Prompt(id.clone())),
+                Effect::Abort(ticket) => abort(&mut work, &ticket),
+                effect => work.extend(others.begin(effect)),
             }
-            Effect::Start(slot, ready) => {
-                let ran = exec::run(&ready, parties.workspace, &cx.resolved.broker).await;
-                Input::Finished(slot, ready, ran)
-            }
-            Effect::Return(end) => return end,
+        }
+        for entry in &cx.log.journal.entries()[seen..] {
+            own.extend(watch(entry));
+        }
+        seen = cx.log.journal.entries().len();
+        if let Some(end) = end {
+            return end;
+        }
+        let now = cx.world.now();
+        input = if own.is_empty() {
+            next(&mut work, &mut wakes, signals, now).await
+        } else {
+            outside(own.remove(0))
         };
+    }
+}
+
+fn outside(signal: Signal) -> Input {
+    match signal {
+        Signal::Cancel(cause) => Input::Cancel(cause),
+        Signal::Steer(text) => Input::Steered(text),
+        Signal::Switch(to) => Input::Switched(to.into()),
+        Signal::Revoke(grant, by) => Input::Revoked(grant, by),
+    }
+}
+
+/// A call is told to stop and answers itself; anything else is dropped.
+fn abort(work: &mut Vec<Work<'_>>, ticket: &Ticket) {
+    let under = Job::Under(ticket.clone());
+    work.iter().filter(|one| one.job == under).for_each(|one| one.stop.notify_one());
+}
+
+/// The next input: signals first, then whatever work ends, then the clock.
+async fn next(
+    work: &mut Vec<Work<'_>>,
+    wakes: &mut Vec<Millis>,
+    signals: &mut mpsc::UnboundedReceiver<Signal>,
+    now: Millis,
+) -> Input {
+    let ended = poll_fn(|cx| {
+        for place in 0..work.len() {
+            if let Poll::Ready(input) = work[place].future.as_mut().poll(cx) {
+                drop(work.swap_remove(place));
+                return Poll::Ready(input);
+            }
+        }
+        Poll::Pending
+    });
+    let wake = wakes.iter().copied().min();
+    let sleep = Duration::from_millis(wake.map_or(0, |at| at.saturating_sub(now)));
+    tokio::select! {
+        biased;
+        Some(signal) = signals.recv() => outside(signal),
+        input = ended => input,
+        () = async { tokio::time::sleep(sleep).await }, if wake.is_some() => {
+            wakes.retain(|at| Some(*at) != wake);
+            Input::Elapsed
+        }
+    }
+}
+
+struct Others<'a> {
+    providers: &'a BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
+    approver: &'a Mutex<Box<dyn Approver>>,
+    hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
+    workspace: &'a Held<Workspace>,
+    broker: &'a crate::runtime::credential::Broker,
+}
+
+impl<'a> Others<'a> {
+    /// Work for an effect; none for effects that are done at once.
+    fn begin(&self, effect: Effect) -> Option<Work<'a>> {
+        let stop = Arc::new(Notify::new());
+        let (job, future): (Job, BoxFuture<'a, Input>) = match effect {
+            Effect::Ask(name, payload) => {
+                let provider = self.providers.get(&name);
+                (Job::Ask, Box::pin(ask(provider, name, payload)))
+            }
+            Effect::Prompt(request) => {
+                let approver = self.approver;
+                let job = Job::Prompt(request.id.clone());
+                let future = async move {
+                    let mut approver = approver.lock().await;
+                    let channel = approver.channel();
+                    Input::Answered(approver.answer(&request).await, channel)
+                };
+                (job, Box::pin(future))
+            }
+            Effect::RunHook(ticket, call) => {
+                let hook = self.hooks.get(&call.hook).cloned();
+                let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
+                let future = async move {
+                    let verdict = hooked(hook, &call, &stopped).await;
+                    Input::Hooked(ticket, verdict)
+                };
+                (Job::Under(under), Box::pin(future))
+            }
+            Effect::Inspect(ticket, files) => {
+                let workspace = self.workspace;
+                let under = ticket.clone();
+                let future = async move {
+                    let digest = exec::operand(&files, workspace);
+                    Input::Inspected(ticket, digest)
+                };
+                (Job::Under(under), Box::pin(future))
+            }
+            Effect::Start(ticket, ready) => {
+                let (workspace, broker) = (self.workspace, self.broker);
+                let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
+                let future = async move {
+                    match exec::run(&ready, workspace, broker, &stopped).await {
+                        Ended::Ran(ran) => Input::Finished(ticket, *ran),
+                        Ended::TornDown(how) => Input::TornDown(ticket, how.to_owned()),
+                    }
+                };
+                (Job::Under(under), Box::pin(future))
+            }
+            Effect::AbandonAsk
+            | Effect::Withdraw(_)
+            | Effect::Abort(_)
+            | Effect::Wake(_)
+            | Effect::Return(_) => return None,
+        };
+        Some(Work { job, stop, future })
+    }
+}
+
+async fn ask(
+    provider: Option<&Mutex<Box<dyn Provider>>>,
+    name: Arc<str>,
+    payload: crate::runtime::dialect::Payload,
+) -> Input {
+    let Some(provider) = provider else {
+        let message = format!("there is no provider `{name}`");
+        return Input::Replied(Err(crate::runtime::provider::harness_fault(message)));
+    };
+    Input::Replied(provider.lock().await.reply(&payload).await)
+}
+
+/// A hook that panics, takes too long or is not there has failed.
+async fn hooked(hook: Option<Arc<dyn Hook>>, call: &HookCall, stop: &Notify) -> HookVerdict {
+    let failed = |why: String| HookVerdict::Failed { why };
+    let Some(hook) = hook else { return failed(format!("there is no hook `{}`", call.hook)) };
+    tokio::select! {
+        biased;
+        () = stop.notified() => failed("it was stopped".to_owned()),
+        said = caught(hook.run(call)) => said.unwrap_or_else(failed),
+        () = async { tokio::time::sleep(Duration::from_millis(HOOK_MS)).await } => {
+            failed(format!("no answer within {HOOK_MS} ms"))
+        }
     }
 }

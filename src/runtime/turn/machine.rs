@@ -1,27 +1,27 @@
 //! The turn as a machine: an input goes in, facts are appended, effects come out. It never
 //! awaits, sleeps, spawns, prints or reads a clock.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::control::{LoopVerdict, Round};
 use super::log::Log;
-use super::slots::{SlotEnd, Slots};
+use super::schedule::Dispatch;
+use super::slots::{Slots, Ticket};
 use super::steps::{Next, Steps};
 use crate::base::secret::SecretSet;
-use crate::base::world::World;
-use crate::journal::Outcome;
-use crate::journal::event::call::{ArtifactPersisted, ToolCallSettled};
-use crate::journal::event::call::{ToolCallFinished, ToolCallStarted};
+use crate::base::world::{Millis, World};
+use crate::journal::event::call::LateResultDropped;
 use crate::journal::event::turn::{
-    DispatchPlanned, IntentDeclared, ModelReplied, ModelRequested, ProviderFault, TurnFinished,
-    TurnStarted, UserPromptSubmitted, ViewCompiled,
+    IntentDeclared, LoopStopped, LoopWarned, ModelReplied, ModelRequested, ModelSwitched,
+    ProviderFault, SteeringReceived, TraceUpdated, TurnFinished, TurnStarted, UserPromptSubmitted,
+    ViewCompiled,
 };
-use crate::journal::receipt::Scope;
 use crate::runtime::dialect::proposed::scrub;
-use crate::runtime::dialect::{Message, Payload, Reply, Transcript, payload};
-use crate::runtime::evidence::settle::{Settled, Settling, settle};
+use crate::runtime::dialect::{Dialect, Message, Payload, Reply, Transcript, payload};
 use crate::runtime::exec::{Ran, Ready};
-use crate::runtime::guard::{Answer, ApprovalRequest, Validated};
+use crate::runtime::guard::repeat::Ledger;
+use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
 use crate::tool::id::ToolId;
 
@@ -32,26 +32,57 @@ pub enum Input {
     Begin {
         /// The text.
         text: String,
-        /// The name that reports show of the provider.
-        provider: &'static str,
+        /// How it came in.
+        envelope: Envelope,
+        /// Who is asked, by the name that reports show.
+        provider: Arc<str>,
     },
     /// The provider answered, or did not.
     Replied(Result<Reply, ProviderFault>),
-    /// A person answered.
+    /// A hook looked at a call.
+    Hooked(Ticket, HookVerdict),
+    /// The file that a call would run was read; `None` when there is none.
+    Inspected(Ticket, Option<crate::base::digest::Digest>),
+    /// A person answered, by this channel.
     Answered(Answer, &'static str),
     /// A call ended by itself.
-    Finished(usize, Box<Ready>, Ran),
+    Finished(Ticket, Ran),
+    /// Everything of a call is gone, by these means.
+    TornDown(Ticket, String),
+    /// Somebody wants the turn to end.
+    Cancel(String),
+    /// A time that was to be woken at has come.
+    Elapsed,
+    /// The user spoke while the turn ran.
+    Steered(String),
+    /// Another model answers from here on.
+    Switched(Arc<str>),
+    /// A grant was taken back, by this person.
+    Revoked(String, String),
 }
 
 /// What a turn wants done.
 #[derive(Debug)]
 pub enum Effect {
-    /// Ask the provider.
-    Ask(Payload),
+    /// Ask this provider.
+    Ask(Arc<str>, Payload),
+    /// Stop waiting for the provider.
+    AbandonAsk,
+    /// Run a hook.
+    RunHook(Ticket, Box<HookCall>),
+    /// Read the file that a call would run.
+    Inspect(Ticket, Vec<String>),
     /// Ask a person.
     Prompt(Box<ApprovalRequest>),
+    /// The question is moot.
+    Withdraw(String),
     /// Run a call.
-    Start(usize, Box<Ready>),
+    Start(Ticket, Arc<Ready>),
+    /// Tear down whatever runs under this ticket. A call answers with `TornDown`, or with
+    /// `Finished` when it was faster; a hook or an inspection is dropped.
+    Abort(Ticket),
+    /// Send `Elapsed` at this time.
+    Wake(Millis),
     /// The turn is over.
     Return(TurnEnd),
 }
@@ -65,6 +96,10 @@ pub enum TurnEnd {
     IterationCap,
     /// There was no reply.
     ProviderFault(ProviderFault),
+    /// Somebody ended it.
+    Cancelled(String),
+    /// It went in circles.
+    LoopStopped(String),
 }
 
 impl TurnEnd {
@@ -74,6 +109,8 @@ impl TurnEnd {
             Self::FinalText => "final_text",
             Self::IterationCap => "iteration_cap",
             Self::ProviderFault(_) => "provider_fault",
+            Self::Cancelled(_) => "cancelled",
+            Self::LoopStopped(_) => "loop_stopped",
         }
     }
 }
@@ -94,79 +131,150 @@ pub struct Lent<'a> {
     pub transcript: &'a mut Transcript,
     /// Failures by tool.
     pub failures: &'a mut BTreeMap<ToolId, u32>,
+    /// Standing authority.
+    pub grants: &'a mut Grants,
+}
+
+impl Lent<'_> {
+    /// A text without secrets.
+    pub fn redact(&self, text: &str) -> String {
+        (self.steps.redact)(self.secrets, text).into_owned()
+    }
+
+    /// Appends a fact about a call.
+    pub(super) fn call(&mut self, call: &Arc<str>, event: impl Into<crate::journal::Event>) -> u64 {
+        self.log.call(self.world, call, event)
+    }
+
+    /// Appends a fact about the turn.
+    pub(super) fn fact(&mut self, event: impl Into<crate::journal::Event>) -> u64 {
+        self.log.fact(self.world, event)
+    }
+}
+
+/// Where a turn stands between two inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Not begun.
+    #[default]
+    Idle,
+    /// The model is asked.
+    Asking,
+    /// The calls of a reply go through the guards.
+    Preparing,
+    /// Ready calls run.
+    Running,
+    /// Over.
+    Ended,
 }
 
 /// One turn.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Turn {
     pub(super) view: Option<Arc<CompiledView>>,
     pub(super) slots: Slots,
+    pub(super) said: Arc<str>,
     pub(super) batch: String,
-    pub(super) proposed: VecDeque<crate::runtime::dialect::Proposed>,
-    pub(super) waiting: Option<(usize, Validated, ApprovalRequest)>,
-    pub(super) ready: VecDeque<(usize, Box<Ready>)>,
-    iterations: u32,
-    provider: &'static str,
+    pub(super) phase: Phase,
+    pub(super) plan: Option<Dispatch>,
+    pub(super) ledger: Ledger,
+    pub(super) rounds: Vec<Round>,
+    pub(super) warned: BTreeSet<&'static str>,
+    pub(super) cancelled: Option<String>,
+    pub(super) stopped: Option<String>,
+    pub(super) envelope: Envelope,
+    pub(super) started_calls: u32,
+    pub(super) deadline: Option<Millis>,
+    pub(super) round: u32,
+    pub(super) out: Vec<Effect>,
+    steering: VecDeque<Arc<str>>,
+    provider: Arc<str>,
 }
 
 impl Turn {
-    /// Takes one input. Every effect must be answered by exactly one input.
-    pub fn step(&mut self, input: Input, cx: &mut Lent<'_>) -> Effect {
+    /// Takes one input and says what is to be done. Total: an input that comes too late changes
+    /// nothing, and where it carries a result that is a fact.
+    pub fn step(&mut self, input: Input, cx: &mut Lent<'_>) -> Vec<Effect> {
         match input {
-            Input::Begin { text, provider } => self.begin(&text, provider, cx),
-            Input::Replied(Ok(reply)) => self.replied(reply, cx),
-            Input::Replied(Err(fault)) => self.unanswered(fault, cx),
+            Input::Begin { text, envelope, provider } => {
+                self.begin(&text, envelope, provider, cx);
+            }
+            Input::Replied(reply) if self.phase == Phase::Asking => match reply {
+                Ok(reply) => self.replied(reply, cx),
+                Err(fault) => self.unanswered(fault, cx),
+            },
+            Input::Replied(_) => {}
+            Input::Hooked(ticket, verdict) => self.hooked(&ticket, verdict, cx),
+            Input::Inspected(ticket, operand) => self.inspected(&ticket, operand, cx),
             Input::Answered(answer, channel) => self.answered(&answer, channel, cx),
-            Input::Finished(slot, ready, ran) => self.finished(slot, &ready, ran, cx),
+            Input::Finished(ticket, ran) => self.finished(&ticket, ran, cx),
+            Input::TornDown(ticket, how) => self.torn_down(&ticket, how, cx),
+            Input::Cancel(cause) => self.cancel(&cause, cx),
+            Input::Elapsed => self.elapsed(cx),
+            Input::Steered(text) => self.steered(&text, cx),
+            Input::Switched(to) => self.switched(to, cx),
+            Input::Revoked(grant, by) => self.revoked(&grant, by, cx),
         }
+        std::mem::take(&mut self.out)
     }
 
-    fn begin(&mut self, text: &str, provider: &'static str, cx: &mut Lent<'_>) -> Effect {
+    /// Where it stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    fn begin(&mut self, text: &str, envelope: Envelope, provider: Arc<str>, cx: &mut Lent<'_>) {
         let turn = cx.world.next_id("t");
         self.provider = provider;
         cx.log.set_turn(Some(turn.into()));
-        let text: Arc<str> = (cx.steps.redact)(cx.secrets, text).into();
-        let prompt = UserPromptSubmitted { text: text.to_string(), ingress: None };
-        cx.log.fact(cx.world, prompt);
+        let text: Arc<str> = cx.redact(text).into();
+        let ingress = envelope.ingress.clone();
+        cx.fact(UserPromptSubmitted { text: text.to_string(), ingress });
+        self.envelope = envelope;
         let knobs = &cx.resolved.knobs;
-        let started = TurnStarted {
-            provider: provider.to_owned(),
-            dialect: knobs.dialect.name().to_owned(),
+        let (provider, dialect) = (self.provider.to_string(), knobs.dialect.name().to_owned());
+        cx.fact(TurnStarted {
             iteration_cap: Some(knobs.iteration_cap),
             parallel_tools: knobs.parallel_tools,
-            ..TurnStarted::new(String::new(), String::new())
-        };
-        cx.log.fact(cx.world, started);
+            duplicate_scope: Some(knobs.duplicate_scope.name().to_owned()),
+            duplicate_exempt: cx.resolved.exempt(),
+            ..TurnStarted::new(provider, dialect)
+        });
         let (by, mut intent) = cx.resolved.intent.clone();
         for text in [&mut intent.user_goal, &mut intent.current_task, &mut intent.rationale_summary]
         {
-            *text = (cx.steps.redact)(cx.secrets, text).into_owned();
+            *text = cx.redact(text);
         }
-        cx.log.fact(cx.world, IntentDeclared { by, intent });
+        cx.fact(IntentDeclared { by, intent });
+        if let Some(limit) = knobs.turn_deadline_ms {
+            let at = cx.world.now().saturating_add(limit);
+            self.deadline = Some(at);
+            self.out.push(Effect::Wake(at));
+        }
         super::append::append(cx, vec![Message::User { text }]);
-        self.ask(cx)
+        self.ask(cx);
     }
 
     /// Compiles the view, renders the request.
-    pub(super) fn ask(&mut self, cx: &mut Lent<'_>) -> Effect {
-        if (cx.steps.next)(self.iterations, &cx.resolved.knobs) == Next::Cap {
+    pub(super) fn ask(&mut self, cx: &mut Lent<'_>) {
+        if (cx.steps.next)(self.round, &cx.resolved.knobs) == Next::Cap {
             return self.end(TurnEnd::IterationCap, cx);
         }
-        self.iterations += 1;
+        self.round += 1;
+        self.phase = Phase::Asking;
         let compiled = cx.resolved.view(cx.failures, cx.steps.may_expose);
         let view = &compiled.view;
-        let fact = ViewCompiled {
+        cx.fact(ViewCompiled {
             view: view.digest,
             exposed: Arc::clone(&view.exposed),
             withheld: Arc::clone(&view.withheld),
-        };
-        cx.log.fact(cx.world, fact);
+        });
         let payload = cx.resolved.knobs.dialect.request(&compiled.tools, cx.transcript);
         let journal = &mut cx.log.journal;
         journal.put_known_blob(payload.tools.digest, Arc::clone(&payload.tools.text));
         journal.put_known_blob(payload.messages_digest, Arc::clone(&payload.messages));
-        let fact = ModelRequested {
-            provider: self.provider.to_owned(),
+        cx.fact(ModelRequested {
+            provider: self.provider.to_string(),
             dialect: payload.dialect.name().to_owned(),
             payload: payload.digest,
             tools: payload.tools.digest,
@@ -174,164 +282,158 @@ impl Turn {
             advertised: Arc::clone(&view.advertised),
             tokens: Some(payload.tokens()),
             view_tokens: Some(payload.view_tokens()),
-        };
-        cx.log.fact(cx.world, fact);
+        });
         self.view = Some(compiled);
-        Effect::Ask(payload)
+        self.out.push(Effect::Ask(Arc::clone(&self.provider), payload));
     }
 
-    fn replied(&mut self, reply: Reply, cx: &mut Lent<'_>) -> Effect {
-        let redact = |text: &str| (cx.steps.redact)(cx.secrets, text).into_owned();
-        let finish = reply.finish.as_deref().map(redact);
+    fn replied(&mut self, reply: Reply, cx: &mut Lent<'_>) {
+        let finish = reply.finish.as_deref().map(|text| cx.redact(text));
         let explanation = reply.explanation.clone().map(|mut value| {
-            scrub(&mut value, &redact);
+            scrub(&mut value, &|text| cx.redact(text));
             value
         });
-        let (text, calls) = cx.resolved.knobs.dialect.parse(reply);
-        let text = text.map(|text| redact(&text));
+        let dialect = cx.resolved.knobs.dialect;
+        let told = reply.text.clone().filter(|_| dialect == Dialect::Text);
+        let (text, calls) = (cx.steps.parse)(dialect, reply);
+        let text = text.map(|text| cx.redact(&text));
         let bytes = text.as_ref().map_or(0, String::len)
             + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
-        let fact = ModelReplied {
+        let raw = told.map(|told| cx.redact(&told));
+        let raw = raw.map(|raw| cx.log.journal.put_blob(raw.into()));
+        cx.fact(ModelReplied {
             calls: u32::try_from(calls.len()).unwrap_or(u32::MAX),
             text: text.clone(),
             finish,
             fault: None,
             tokens: Some(payload::estimate(bytes)),
             explanation,
-            raw: None,
-        };
-        cx.log.fact(cx.world, fact);
+            raw,
+        });
         let text: Arc<str> = text.unwrap_or_default().into();
         if calls.is_empty() {
             super::append::append(cx, vec![Message::Assistant { text, calls: Vec::new() }]);
-            return self.end(TurnEnd::FinalText, cx);
+            if self.steering.is_empty() {
+                return self.end(TurnEnd::FinalText, cx);
+            }
+            // The user spoke meanwhile: the last word was not the last.
+            self.steer(cx);
+            return self.ask(cx);
         }
         self.open_batch(text, calls, cx);
-        self.prepare(cx)
+        self.advance(cx);
     }
 
-    fn unanswered(&mut self, fault: ProviderFault, cx: &mut Lent<'_>) -> Effect {
-        let message = (cx.steps.redact)(cx.secrets, &fault.message).into_owned();
-        let fault = ProviderFault { message, ..fault };
-        let fact = ModelReplied { fault: Some(fault.clone()), ..ModelReplied::new(0) };
-        cx.log.fact(cx.world, fact);
-        self.end(TurnEnd::ProviderFault(fault), cx)
+    fn unanswered(&mut self, fault: ProviderFault, cx: &mut Lent<'_>) {
+        let fault = ProviderFault { message: cx.redact(&fault.message), ..fault };
+        cx.fact(ModelReplied { fault: Some(fault.clone()), ..ModelReplied::new(0) });
+        self.end(TurnEnd::ProviderFault(fault), cx);
     }
 
-    /// Plans and starts; called when every slot is settled or ready.
-    pub(super) fn dispatch(&mut self, cx: &mut Lent<'_>) -> Effect {
-        if !self.ready.is_empty() {
-            let plan = (cx.steps.plan_dispatch)(self.ready.len(), &cx.resolved.knobs);
-            let calls = self.ready.iter().map(|(slot, _)| self.slots.call(*slot).to_string());
-            let fact = DispatchPlanned {
-                batch: self.batch.clone(),
-                mode: plan.mode.to_owned(),
-                reason: plan.reason.to_owned(),
-                calls: calls.collect(),
-            };
-            cx.log.fact(cx.world, fact);
+    /// Goes on as far as nothing has to be waited for.
+    pub(super) fn advance(&mut self, cx: &mut Lent<'_>) {
+        if self.phase == Phase::Preparing && self.prepare(cx) {
+            self.dispatch(cx);
         }
-        self.start_next(cx)
-    }
-
-    fn start_next(&mut self, cx: &mut Lent<'_>) -> Effect {
-        let Some((slot, ready)) = self.ready.pop_front() else { return self.close_batch(cx) };
-        let validated = ready.permitted().validated();
-        let tool = validated.resolved().tool();
-        let command = &tool.descriptor.execution.command;
-        let fact = ToolCallStarted {
-            tool_id: Some(tool.id().clone()),
-            tool_version: Some(tool.version),
-            attempt: Some(1),
-            args_digest: Some(validated.args_digest()),
-            call_digest: Some(validated.call_digest()),
-            effect_class: Some(tool.class),
-            adapter: Some(tool.descriptor.execution.adapter.clone()),
-            command: (!command.is_empty()).then(|| command.join(" ")),
-            ..ToolCallStarted::new()
-        };
-        cx.log.call(cx.world, &self.slots.call(slot), fact);
-        Effect::Start(slot, ready)
-    }
-
-    fn finished(&mut self, slot: usize, ready: &Ready, ran: Ran, cx: &mut Lent<'_>) -> Effect {
-        let call = self.slots.call(slot);
-        let turn = cx.log.turn().cloned().unwrap_or_default();
-        let session = Arc::clone(cx.log.session());
-        let settling = Settling {
-            redact: cx.steps.redact,
-            preview: cx.steps.preview,
-            receipt_eligible: cx.steps.receipt_eligible,
-            secrets: cx.secrets,
-            key: cx.resolved.receipt_key.as_ref(),
-            max_tool_result_chars: cx.resolved.knobs.max_tool_result_chars,
-            scope: Scope { session: &session, turn: &turn, call: &call },
-            now: cx.world.now(),
-        };
-        let settled = settle(ready, ran, settling);
-        if matches!(settled.outcome, Outcome::Failed { .. }) {
-            let id = ready.permitted().validated().resolved().tool().id().clone();
-            *cx.failures.entry(id).or_default() += 1;
+        if self.phase == Phase::Running {
+            self.start_ready(cx);
+            if self.slots.all_settled() {
+                self.close_batch(cx);
+            }
         }
-        self.record_settled(slot, settled, cx);
-        self.start_next(cx)
     }
 
-    fn record_settled(&mut self, slot: usize, settled: Settled, cx: &mut Lent<'_>) {
-        let call = self.slots.call(slot);
-        let stored = settled.artifact.map(|text| {
-            let (bytes, hash) = (text.len() as u64, cx.log.journal.put_blob(text));
-            (format!("art_{}", hash.short()), hash, bytes)
-        });
-        let artifact_id = stored.as_ref().map(|(id, _, _)| id.clone());
-        let finished = ToolCallFinished { artifact_id, ..settled.finished };
-        let event_id = cx.log.call(cx.world, &call, finished);
-        cx.log.call(cx.world, &call, settled.validated);
-        if let Some((artifact_id, content_hash, bytes)) = stored {
-            let fact = ArtifactPersisted {
-                artifact_id,
-                kind: "tool_output".to_owned(),
-                content_hash,
-                bytes,
-                tool_call_id: Some(call.to_string()),
-                event_id: Some(event_id),
-            };
-            cx.log.call(cx.world, &call, fact);
-        }
-        if let Some(receipt) = settled.receipt {
-            cx.log.call(cx.world, &call, receipt);
-        }
-        let end = SlotEnd { outcome: settled.outcome, shown: settled.shown, cut: settled.cut };
-        self.settle(slot, end, cx);
-    }
-
-    /// Settles a slot and records it; every path of every call ends here.
-    pub(super) fn settle(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
-        let fact = ToolCallSettled {
-            outcome: end.outcome.clone(),
-            shown_chars: Some(end.shown.chars().count() as u64),
-            shown: Some(cx.log.journal.put_blob(Arc::clone(&end.shown))),
-            cut: end.cut,
-        };
-        cx.log.call(cx.world, &self.slots.call(slot), fact);
-        self.slots.settle(slot, end);
-    }
-
-    fn close_batch(&mut self, cx: &mut Lent<'_>) -> Effect {
+    /// Appends the round and decides how the turn goes on.
+    fn close_batch(&mut self, cx: &mut Lent<'_>) {
+        let calls = self.slots.iter().map(|slot| slot.shown.clone()).collect();
         let order = (cx.steps.append_order)(self.slots.len());
-        let messages = self.slots.drain(&order).into_iter().map(|(call, end)| Message::Tool {
+        let ends = self.slots.drain(&order);
+        let mut messages = vec![Message::Assistant { text: Arc::clone(&self.said), calls }];
+        messages.extend(ends.into_iter().map(|(call, end)| Message::Tool {
             call,
             text: end.shown,
-            is_error: end.outcome != Outcome::Succeeded,
-        });
-        super::append::append(cx, messages.collect());
-        self.ask(cx)
+            is_error: end.outcome != crate::journal::Outcome::Succeeded,
+        }));
+        super::append::append(cx, messages);
+        self.plan = None;
+        if let Some(cause) = self.cancelled.clone() {
+            return self.end(TurnEnd::Cancelled(cause), cx);
+        }
+        match (cx.steps.loop_guard)(&self.rounds, None, &cx.resolved.knobs) {
+            LoopVerdict::Stop(pattern) => {
+                self.stopped.get_or_insert_with(|| pattern.to_owned());
+            }
+            LoopVerdict::Warn(pattern) | LoopVerdict::Block(pattern) => {
+                if self.warned.insert(pattern) {
+                    cx.fact(LoopWarned { pattern: pattern.to_owned() });
+                }
+            }
+            LoopVerdict::Pass => {}
+        }
+        if let Some(pattern) = self.stopped.clone() {
+            cx.fact(LoopStopped { pattern: pattern.clone() });
+            return self.end(TurnEnd::LoopStopped(pattern), cx);
+        }
+        self.steer(cx);
+        self.ask(cx);
     }
 
-    fn end(&self, end: TurnEnd, cx: &mut Lent<'_>) -> Effect {
-        let iterations = Some(self.iterations);
-        let fact = TurnFinished { iterations, ..TurnFinished::new(end.name().to_owned()) };
-        cx.log.fact(cx.world, fact);
-        Effect::Return(end)
+    /// What the user said meanwhile stands after the round and before the next request.
+    fn steer(&mut self, cx: &mut Lent<'_>) {
+        let said: Vec<Message> =
+            self.steering.drain(..).map(|text| Message::User { text }).collect();
+        if !said.is_empty() {
+            super::append::append(cx, said);
+        }
     }
+
+    fn steered(&mut self, text: &str, cx: &mut Lent<'_>) {
+        if self.phase == Phase::Ended || self.cancelled.is_some() {
+            return trace(cx, "a steering message came after the turn had ended");
+        }
+        let text = cx.redact(text);
+        cx.fact(SteeringReceived { text: text.clone() });
+        self.steering.push_back(text.into());
+    }
+
+    fn switched(&mut self, to: Arc<str>, cx: &mut Lent<'_>) {
+        if self.phase == Phase::Ended || self.provider == to {
+            return;
+        }
+        cx.fact(ModelSwitched { from: self.provider.to_string(), to: to.to_string() });
+        self.provider = to;
+    }
+
+    fn revoked(&mut self, grant: &str, by: String, cx: &mut Lent<'_>) {
+        if cx.grants.revoke(grant) {
+            let grant_id = grant.to_owned();
+            let by = Some(by);
+            cx.fact(crate::journal::event::catalog::GrantRevoked { grant_id, by });
+        }
+    }
+
+    pub(super) fn end(&mut self, end: TurnEnd, cx: &mut Lent<'_>) {
+        self.phase = Phase::Ended;
+        let events = cx.log.journal.entries().last().map_or(1, |last| last.seq + 1);
+        cx.fact(TurnFinished {
+            iterations: Some(self.round),
+            events: Some(events),
+            ..TurnFinished::new(end.name().to_owned())
+        });
+        self.out.push(Effect::Return(end));
+    }
+}
+
+/// A result that belongs to nothing any more: a fact, and nothing else.
+pub(super) fn late(ticket: &Ticket, ran: Option<&Ran>, cx: &mut Lent<'_>) {
+    let digest = ran.map(|ran| {
+        let output = cx.redact(&ran.output);
+        crate::base::digest::Digest::of("result", output.as_bytes())
+    });
+    cx.call(&ticket.call, LateResultDropped { result_digest: digest });
+}
+
+/// A note for people; no law reads it.
+pub(super) fn trace(cx: &mut Lent<'_>, summary: &str) {
+    cx.fact(TraceUpdated { summary: summary.to_owned() });
 }

@@ -1,23 +1,39 @@
 //! The loop that connects everything: a machine without input or output of its own, and a driver.
 //!
 //! ```text
-//! Input                         Effect
-//! Begin(message)                Ask(payload)        -> provider
-//! Replied(reply)                Prompt(request)     -> approver
-//! Answered(answer)              Start(slot, ready)  -> exec
-//! Finished(slot, ready, ran)    Return(end)
+//! Input                       Effect
+//! Begin(message)              Ask(provider, payload)            -> provider
+//! Replied(reply)              AbandonAsk
+//! Hooked(ticket, verdict)     RunHook(ticket, call)             -> hooks
+//! Inspected(ticket, digest)   Inspect(ticket, files)            -> workspace
+//! Answered(answer)            Prompt(request), Withdraw(id)     -> approver
+//! Finished(ticket, ran)       Start(ticket, ready)              -> exec
+//! TornDown(ticket)            Abort(ticket)                     -> whoever runs under it
+//! Elapsed                     Wake(at)                          -> clock
+//! Cancel, Steered, Switched, Revoked                            <- outside
+//!                             Return(end)
 //! ```
 //!
-//! Reading order: `steps` (every decision), `slots`, `pin`, `machine`, `prepare`, `append`,
-//! `driver`.
+//! Every input is answered by any number of effects. A driver turns effects into work and work into
+//! inputs, in whatever order the work ends; it decides nothing.
+//!
+//! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
+//! `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs), `cancel`,
+//! `control` (circles), `append`, `pin`, then `driver`.
 
 pub mod append;
+mod authority;
+mod cancel;
+pub mod control;
 pub mod driver;
+mod execute;
 pub mod log;
 pub mod machine;
 pub mod pin;
-pub mod prepare;
+mod prepare;
+pub mod schedule;
 pub mod slots;
 pub mod steps;
 
 pub use machine::{Effect, Input, Turn, TurnEnd};
+pub use slots::Ticket;

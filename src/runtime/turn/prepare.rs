@@ -1,114 +1,268 @@
-//! One proposed call through the guards, in the one order there is: resolve, validate, policy,
-//! approval, sandbox and credential. Approval is the only guard that can wait.
+//! One proposed call through the guards, in the one order there is: hooks, resolve, marker,
+//! delivery, validate, operand, policy and intent, duplicate, grant, repeat, approval, credential
+//! and sandbox. Approval does not hold up the calls behind it; a hook does.
 
 use std::sync::Arc;
 
-use super::append::append;
-use super::machine::{Effect, Lent, Turn};
+use super::machine::{Effect, Lent, Phase, Turn};
 use super::pin::pin;
-use super::slots::{SlotEnd, Slots};
+use super::slots::{Chain, Slot, SlotEnd, Slots, Stage, Ticket};
+use crate::base::digest::Digest;
 use crate::journal::Outcome;
 use crate::journal::event::call::{
-    ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalReplaced, ApprovalRequested,
-    ApprovalUnreachable, CredentialBound, ToolArgsValidated, ToolCallRequested, ToolPolicyChecked,
-    ToolSandboxPrepared,
+    HookRan, ToolArgsValidated, ToolCallRequested, ToolCallRewritten, ToolPolicyChecked,
 };
 use crate::journal::event::turn::BatchOpened;
 use crate::journal::outcome::{Denier, Unavailability};
+use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::transcript::AssistantCall;
-use crate::runtime::dialect::{Arguments, Message, Proposed, RawCall};
-use crate::runtime::exec::ready;
-use crate::runtime::guard::permit::{Answered, by_approval, by_policy};
-use crate::runtime::guard::{Answer, ApprovalRequest, Permitted, Validated, Verdict};
-use crate::runtime::policy::{Decision, Judgement};
-use crate::tool::descriptor::CredentialStrategy;
+use crate::runtime::dialect::{Arguments, Proposed, RawCall};
+use crate::runtime::guard::{HookCall, HookSpec, HookVerdict, Point, Resolved, Validated};
+use crate::runtime::policy::Decision;
 use crate::tool::schema::ArgumentError;
 
 impl Turn {
     /// Fixes one slot per call, before anything else happens.
     pub(super) fn open_batch(&mut self, text: Arc<str>, calls: Vec<RawCall>, cx: &mut Lent<'_>) {
-        let redact = |text: &str| (cx.steps.redact)(cx.secrets, text).into_owned();
         // Nothing of a reply is recorded or rendered before it is scrubbed: names and ids too.
-        let scrub = |raw: RawCall| RawCall {
-            id: raw.id.as_deref().map(redact),
-            name: redact(&raw.name),
-            arguments: redact(&raw.arguments),
+        let clean = |raw: RawCall| RawCall {
+            id: raw.id.as_deref().map(|text| cx.redact(text)),
+            name: cx.redact(&raw.name),
+            arguments: cx.redact(&raw.arguments),
         };
-        let calls: Vec<RawCall> = calls.into_iter().map(scrub).collect();
+        let calls: Vec<RawCall> = calls.into_iter().map(clean).collect();
         let ids = pin(&calls, cx.transcript, cx.world);
-        let mut proposed = Vec::new();
-        for ((index, raw), call) in (0..).zip(calls).zip(ids) {
-            let arguments = Arguments::read(&raw.arguments).scrubbed(&redact);
-            proposed.push(Proposed { call, provider_id: raw.id, name: raw.name, arguments, index });
-        }
         self.batch = cx.world.next_id("b");
-        let slots = proposed.iter().map(|one| one.call.to_string()).collect();
-        self.slots = Slots::for_batch(proposed.iter().map(|one| Arc::clone(&one.call)));
-        let calls = proposed.iter().map(assistant_call).collect();
-        append(cx, vec![Message::Assistant { text, calls }]);
-        cx.log.fact(cx.world, BatchOpened { batch: self.batch.clone(), slots });
-        for one in &proposed {
-            let fact = requested(one);
-            cx.log.call(cx.world, &one.call, fact);
+        self.said = text;
+        let chain = Chain {
+            left: cx.resolved.hooks.global(Point::BeforeCall).collect(),
+            ..Chain::default()
+        };
+        let (mut slots, mut facts) = (Vec::new(), Vec::new());
+        for ((index, raw), call) in (0..).zip(calls).zip(ids) {
+            let arguments = Arguments::read(&raw.arguments).scrubbed(&|text: &str| cx.redact(text));
+            let one = Proposed {
+                call: Arc::clone(&call),
+                provider_id: raw.id,
+                name: raw.name,
+                arguments,
+                index,
+            };
+            facts.push((Arc::clone(&call), self.requested(&one)));
+            let shown = assistant_call(&one);
+            let stage = Stage::Proposed(Box::new(one), chain.clone());
+            slots.push(Slot { call, shown, stage, asked: false });
         }
-        self.proposed = proposed.into();
+        let names = slots.iter().map(|slot| slot.call.to_string()).collect();
+        self.slots = Slots::for_batch(slots);
+        cx.fact(BatchOpened { batch: self.batch.clone(), slots: names });
+        for (call, fact) in facts {
+            cx.call(&call, fact);
+        }
+        self.phase = Phase::Preparing;
     }
 
-    /// Takes the next proposed calls through the guards until one has to wait.
-    pub(super) fn prepare(&mut self, cx: &mut Lent<'_>) -> Effect {
-        while let Some(proposed) = self.proposed.pop_front() {
-            let slot = proposed.index as usize;
-            if let Some(request) = self.before_approval(slot, proposed, cx) {
-                return Effect::Prompt(Box::new(request));
+    /// Takes calls through the guards in their order. Whether all are through.
+    pub(super) fn prepare(&mut self, cx: &mut Lent<'_>) -> bool {
+        loop {
+            let waits = |stage: &Stage| matches!(stage, Stage::Hooking(..) | Stage::Inspecting(_));
+            if self.slots.find(waits).is_some() {
+                return false;
+            }
+            if self.stopped.is_some() {
+                self.close_unstarted(cx);
+                return true;
+            }
+            let Some(slot) = self.slots.find(|stage| matches!(stage, Stage::Proposed(..))) else {
+                return self.slots.find(|stage| matches!(stage, Stage::Asking(..))).is_none();
+            };
+            if let Stage::Proposed(proposed, chain) = self.slots.take(slot) {
+                self.look(slot, proposed, chain, cx);
             }
         }
-        self.dispatch(cx)
     }
 
-    /// Resolve, validate, policy, and the question if there is one.
-    fn before_approval(
+    /// The next hook, or the guards when no hook is left.
+    fn look(&mut self, slot: usize, proposed: Box<Proposed>, mut chain: Chain, cx: &mut Lent<'_>) {
+        let Some(spec) = chain.left.front() else {
+            return self.guard(slot, *proposed, chain, cx);
+        };
+        let args = match &proposed.arguments {
+            Arguments::Json(value) => Some(value.clone()),
+            Arguments::Blank | Arguments::Malformed { .. } => None,
+        };
+        let call = HookCall {
+            hook: spec.name.clone(),
+            point: Point::BeforeCall,
+            call: Arc::clone(&proposed.call),
+            tool: proposed.name.clone(),
+            args,
+            outcome: None,
+            shown: None,
+        };
+        chain.ran += 1;
+        let ticket = self.ticket(slot, chain.ran);
+        self.slots.put(slot, Stage::Hooking(proposed, chain));
+        self.out.push(Effect::RunHook(ticket, Box::new(call)));
+    }
+
+    /// What a hook said, before or after the call.
+    pub(super) fn hooked(&mut self, ticket: &Ticket, verdict: HookVerdict, cx: &mut Lent<'_>) {
+        if !self.current(ticket) {
+            return;
+        }
+        match self.slots.take(ticket.slot) {
+            Stage::Hooking(proposed, chain) if chain.ran == ticket.attempt => {
+                self.hook_said(ticket.slot, (proposed, chain), verdict, cx);
+            }
+            Stage::Observing { end, ready, mut left, ran } if ran == ticket.attempt => {
+                if let Some(spec) = left.pop_front() {
+                    record_hook(&ticket.call, &spec, &verdict, cx);
+                }
+                self.observe(ticket.slot, end, (ready, left, ran), cx);
+            }
+            other => return self.slots.put_back(ticket.slot, other),
+        }
+        self.advance(cx);
+    }
+
+    fn hook_said(
         &mut self,
         slot: usize,
-        proposed: Proposed,
+        (mut proposed, mut chain): (Box<Proposed>, Chain),
+        verdict: HookVerdict,
         cx: &mut Lent<'_>,
-    ) -> Option<ApprovalRequest> {
+    ) {
+        let Some(spec) = chain.left.pop_front() else { return };
         let call = Arc::clone(&proposed.call);
-        let compiled = self.view.clone()?;
-        let resolved = match (cx.steps.resolve)(proposed, &compiled.view) {
-            Ok(resolved) => resolved,
-            Err((proposed, why)) => {
-                self.unavailable(slot, &proposed, why, cx);
-                return None;
+        record_hook(&call, &spec, &verdict, cx);
+        if let Some(reason) = (cx.steps.hook_blocks)(&spec, &verdict) {
+            let shown = format!("blocked by the hook {}: {}", spec.name, reason);
+            return self.refuse(slot, Outcome::Blocked { by: spec.name }, &shown, cx);
+        }
+        if let HookVerdict::Rewrite { name, args } = verdict
+            && !spec.observer
+        {
+            if let Some(name) = name {
+                proposed.name = cx.redact(&name);
             }
+            if let Some(mut args) = args {
+                scrub(&mut args, &|text| cx.redact(text));
+                proposed.arguments = Arguments::Json(args);
+            }
+            let args = match &proposed.arguments {
+                Arguments::Json(value) => Some(value.clone()),
+                Arguments::Blank | Arguments::Malformed { .. } => None,
+            };
+            let (tool_id, by) = (proposed.name.clone(), Some(spec.name));
+            cx.call(&call, ToolCallRewritten { tool_id, args, by });
+            self.slots.get_mut(slot).shown = assistant_call(&proposed);
+        }
+        self.slots.put(slot, Stage::Proposed(proposed, chain));
+    }
+
+    /// Resolve, clear the marker, fill in delivery, validate.
+    fn guard(&mut self, slot: usize, proposed: Proposed, mut chain: Chain, cx: &mut Lent<'_>) {
+        let call = Arc::clone(&proposed.call);
+        let Some(compiled) = self.view.clone() else { return };
+        let mut resolved = match (cx.steps.resolve)(proposed, &compiled.view) {
+            Ok(resolved) => resolved,
+            Err((proposed, why)) => return self.unavailable(slot, &proposed, why, cx),
+        };
+        let own = self.own_hooks(&resolved, &chain, cx);
+        if !own.is_empty() {
+            chain.own.extend(own.iter().map(|spec| spec.name.clone()));
+            chain.left = own.into();
+            let proposed = Box::new(resolved.into_proposed());
+            return self.slots.put(slot, Stage::Proposed(proposed, chain));
+        }
+        let tool = Arc::clone(resolved.tool());
+        let (mut cleared, mut defaults) = (false, Vec::new());
+        if let Some(args) = resolved.args_mut() {
+            if let Some(marker) = &tool.descriptor.permissions.approval_marker {
+                cleared = (cx.steps.clear_marker)(args, marker);
+            }
+            let principal = &cx.resolved.principal.id;
+            defaults = (cx.steps.delivery_defaults)(args, &tool, &self.envelope, principal);
+            if cleared || !defaults.is_empty() {
+                self.slots.get_mut(slot).shown.arguments = args.to_string();
+            }
+        }
+        let named = |status: &str| ToolArgsValidated {
+            tool_id: Some(tool.id().clone()),
+            tool_version: Some(tool.version),
+            marker_cleared: cleared,
+            ..ToolArgsValidated::new(status.to_owned())
         };
         let validated = match (cx.steps.validate)(resolved, &cx.resolved.principal) {
             Ok(validated) => validated,
-            Err((resolved, errors)) => {
-                let tool = resolved.tool();
-                let fact = ToolArgsValidated {
-                    tool_id: Some(tool.id().clone()),
-                    tool_version: Some(tool.version),
-                    errors: errors.clone(),
-                    ..ToolArgsValidated::new("failed".to_owned())
-                };
-                cx.log.call(cx.world, &call, fact);
+            Err((_, errors)) => {
+                cx.call(&call, ToolArgsValidated { errors: errors.clone(), ..named("failed") });
                 let shown = rejection_text(&errors);
-                self.refuse(slot, Outcome::Rejected { errors }, &shown, cx);
-                return None;
+                return self.refuse(slot, Outcome::Rejected { errors }, &shown, cx);
             }
         };
-        let tool = Arc::clone(validated.resolved().tool());
         let fact = ToolArgsValidated {
-            tool_id: Some(tool.id().clone()),
-            tool_version: Some(tool.version),
             args_digest: Some(validated.args_digest()),
             blank: validated.blank(),
-            ..ToolArgsValidated::new("passed".to_owned())
+            defaults,
+            ..named("passed")
         };
-        cx.log.call(cx.world, &call, fact);
+        cx.call(&call, fact);
+        let operands = tool.operands();
+        if operands.is_empty() {
+            return self.judge(slot, validated, cx);
+        }
+        let ticket = self.ticket(slot, 0);
+        self.slots.put(slot, Stage::Inspecting(Box::new(validated)));
+        self.out.push(Effect::Inspect(ticket, operands));
+    }
+
+    fn own_hooks(&self, resolved: &Resolved, chain: &Chain, cx: &Lent<'_>) -> Vec<HookSpec> {
+        let names = &resolved.tool().descriptor.hooks.pre_call;
+        let fresh: Vec<String> =
+            names.iter().filter(|name| !chain.own.contains(name)).cloned().collect();
+        cx.resolved.hooks.own(Point::BeforeCall, &fresh)
+    }
+
+    /// What the file that a call would run holds; read before the decision and before the start.
+    pub(super) fn inspected(
+        &mut self,
+        ticket: &Ticket,
+        operand: Option<Digest>,
+        cx: &mut Lent<'_>,
+    ) {
+        if !self.current(ticket) {
+            return;
+        }
+        match self.slots.take(ticket.slot) {
+            Stage::Inspecting(validated) => {
+                let validated = match operand {
+                    Some(operand) => validated.with_operand(operand),
+                    None => *validated,
+                };
+                self.judge(ticket.slot, validated, cx);
+            }
+            Stage::Rechecking(ready) => self.rechecked(ticket.slot, ready, operand, cx),
+            other => return self.slots.put_back(ticket.slot, other),
+        }
+        self.advance(cx);
+    }
+
+    /// Policy and intent, then whoever has to be asked.
+    fn judge(&mut self, slot: usize, validated: Validated, cx: &mut Lent<'_>) {
+        let tool = Arc::clone(validated.resolved().tool());
         let bundle = cx.resolved;
-        let judgement =
+        let mut judgement =
             (cx.steps.decide)(&tool, validated.args(), &bundle.principal, &bundle.rules);
+        let beyond = (cx.steps.beyond_intent)(&tool, &bundle.intent.1);
+        if let Some(why) = &beyond
+            && judgement.decision == Decision::Allow
+            && judgement.rules.is_empty()
+        {
+            judgement.decision = Decision::Ask;
+            judgement.reasons.insert(0, why.clone());
+        }
         let fact = ToolPolicyChecked {
             decision: judgement.decision.name().to_owned(),
             reason: judgement.reason(),
@@ -116,128 +270,26 @@ impl Turn {
             effect_class: Some(tool.class),
             rules: judgement.rules.clone(),
             call_digest: Some(validated.call_digest()),
-            intent: None,
+            intent: Some(if beyond.is_some() { "beyond" } else { "within" }.to_owned()),
         };
-        cx.log.call(cx.world, &call, fact);
-        self.after_policy(slot, validated, &judgement, cx)
+        cx.call(&self.slots.call(slot), fact);
+        self.authorize(slot, validated, &judgement, cx);
     }
 
-    fn after_policy(
-        &mut self,
-        slot: usize,
-        validated: Validated,
-        judgement: &Judgement,
-        cx: &mut Lent<'_>,
-    ) -> Option<ApprovalRequest> {
-        let validated = match by_policy(validated, judgement) {
-            Ok(permitted) => {
-                self.make_ready(slot, permitted, cx);
-                return None;
-            }
-            Err(validated) => validated,
-        };
-        if judgement.decision == Decision::Deny {
-            let reason = judgement.reason();
-            self.deny(slot, Denier::Policy, reason, cx);
-            return None;
-        }
-        let id = cx.world.next_id("apr_");
-        let now = cx.world.now();
-        let principal = &cx.resolved.principal;
-        let request = ApprovalRequest::new(id, &validated, judgement, principal, now);
-        let fact = ApprovalRequested {
-            approval_id: request.id.clone(),
-            summary: request.summary.clone(),
-            call_digest: request.call_digest,
-            strong: request.strong,
-            args_preview: Some(request.args.clone()),
-            principal: Some(principal.id.clone()),
-            scopes: principal.scopes.iter().cloned().collect(),
-            risk: Some(request.risk),
-            reasons: request.reasons.clone(),
-            expires_at: Some(request.expires_at),
-            options: Vec::new(),
-        };
-        cx.log.call(cx.world, &self.slots.call(slot), fact);
-        self.waiting = Some((slot, validated, request.clone()));
-        Some(request)
+    /// The ticket of a slot's present stage.
+    pub(super) fn ticket(&self, slot: usize, attempt: u32) -> Ticket {
+        Ticket { slot, round: self.round, attempt, call: self.slots.call(slot) }
     }
 
-    /// What an answer leaves of the call that waits.
-    pub(super) fn answered(&mut self, answer: &Answer, channel: &str, cx: &mut Lent<'_>) -> Effect {
-        let Some((slot, validated, request)) = self.waiting.take() else {
-            return self.prepare(cx);
-        };
-        let call = self.slots.call(slot);
-        let now = cx.world.now();
-        let judged = by_approval(validated, &request, answer, cx.steps.accept_approval, now);
-        let (decider, channel) = (answer.decider.clone(), channel.to_owned());
-        let approval_id = request.id.clone();
-        match judged {
-            Answered::Permitted(permitted) => {
-                let strong = answer.verdict == Verdict::Yes { strong: true };
-                let call_digest = permitted.validated().call_digest();
-                let scope = Some("once".to_owned());
-                let fact =
-                    ApprovalGranted { approval_id, call_digest, decider, channel, strong, scope };
-                cx.log.call(cx.world, &call, fact);
-                self.make_ready(slot, permitted, cx);
-            }
-            Answered::Replaced(_, text) => {
-                cx.log.call(cx.world, &call, ApprovalReplaced { approval_id, decider, channel });
-                let text = (cx.steps.redact)(cx.secrets, &text);
-                let shown = format!("the operator's replacement for a result:\n{text}");
-                self.refuse(slot, Outcome::Replaced, &shown, cx);
-            }
-            Answered::Refused(_, by, why) => {
-                let why = (cx.steps.redact)(cx.secrets, &why).into_owned();
-                record_refusal(
-                    cx,
-                    &call,
-                    by,
-                    ApprovalDenied { approval_id, decider, channel, reason: Some(why.clone()) },
-                );
-                self.deny(slot, by, why, cx);
-            }
-        }
-        self.prepare(cx)
+    /// Whether a ticket still names an open slot of the present reply.
+    pub(super) fn current(&self, ticket: &Ticket) -> bool {
+        ticket.round == self.round
+            && ticket.slot < self.slots.len()
+            && self.slots.get(ticket.slot).call == ticket.call
+            && !self.slots.get(ticket.slot).stage.is_settled()
     }
 
-    /// Credential bound, sandbox resolved: the call can start.
-    fn make_ready(&mut self, slot: usize, permitted: Permitted, cx: &mut Lent<'_>) {
-        let call = self.slots.call(slot);
-        let tool = Arc::clone(permitted.validated().resolved().tool());
-        let credentials = &tool.descriptor.credentials;
-        if credentials.strategy != CredentialStrategy::None {
-            let held = cx.resolved.broker.names();
-            if let Some(name) = credentials.required_secrets.iter().find(|n| !held.contains(*n)) {
-                let reason = format!("credential {name} is not held");
-                self.deny(slot, Denier::Credential, reason, cx);
-                return;
-            }
-            let fact = CredentialBound {
-                credential_binding_id: cx.world.next_id("cred_"),
-                principal: cx.resolved.principal.id.clone(),
-                scopes: tool.descriptor.permissions.required_scopes.clone(),
-            };
-            cx.log.call(cx.world, &call, fact);
-        }
-        let granted = permitted.validated().call_digest();
-        match ready::prepare(permitted, granted) {
-            Ok(ready) => {
-                let fact = ToolSandboxPrepared {
-                    sandbox_id: cx.world.next_id("sbx_"),
-                    mode: Some(ready.plan().mode.to_owned()),
-                    enforcement: Some(ready.plan().enforcement.to_owned()),
-                };
-                cx.log.call(cx.world, &call, fact);
-                self.ready.push_back((slot, Box::new(ready)));
-            }
-            Err((_, refusal)) => self.deny(slot, Denier::Sandbox, refusal.to_string(), cx),
-        }
-    }
-
-    fn deny(&mut self, slot: usize, by: Denier, reason: String, cx: &mut Lent<'_>) {
+    pub(super) fn deny(&mut self, slot: usize, by: Denier, reason: String, cx: &mut Lent<'_>) {
         let shown = match by {
             Denier::Operator => format!("denied by the operator: {reason}"),
             Denier::NoApprover => format!("not approved, {reason}; the tool did not run"),
@@ -258,30 +310,57 @@ impl Turn {
         self.refuse(slot, Outcome::Unavailable { why }, &shown, cx);
     }
 
-    fn refuse(&mut self, slot: usize, outcome: Outcome, shown: &str, cx: &mut Lent<'_>) {
+    /// Settles a call that never starts.
+    pub(super) fn refuse(&mut self, slot: usize, outcome: Outcome, shown: &str, cx: &mut Lent<'_>) {
         let limit = cx.resolved.knobs.max_tool_result_chars;
-        let text = (cx.steps.redact)(cx.secrets, shown);
+        let text = cx.redact(shown);
         let shown = (cx.steps.preview)(&text, "", limit);
+        let call = self.slots.call(slot);
+        self.ledger.fall(&call);
         self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
+    }
+
+    fn requested(&self, proposed: &Proposed) -> ToolCallRequested {
+        let view = self.view.as_ref();
+        let known = view.and_then(|view| view.view.resolve(&proposed.name).ok());
+        let logged = known.is_none_or(|tool| tool.descriptor.observability.log_args);
+        let (args, raw_args) = match &proposed.arguments {
+            Arguments::Json(value) => (Some(value.clone()), None),
+            Arguments::Blank => (None, Some(String::new())),
+            Arguments::Malformed { raw, .. } => (None, Some(raw.clone())),
+        };
+        ToolCallRequested {
+            args: args.filter(|_| logged),
+            raw_args: raw_args.filter(|_| logged),
+            provider_call_id: proposed.provider_id.clone(),
+            index: Some(proposed.index),
+            proposed_by: Some("model".to_owned()),
+            ..ToolCallRequested::new(proposed.name.clone())
+        }
     }
 }
 
-fn record_refusal(cx: &mut Lent<'_>, call: &Arc<str>, by: Denier, audit: ApprovalDenied) {
-    let ApprovalDenied { approval_id, channel, .. } = &audit;
-    match by {
-        Denier::NoApprover => {
-            let (approval_id, channel) = (approval_id.clone(), channel.clone());
-            cx.log.call(cx.world, call, ApprovalUnreachable { approval_id, channel });
-        }
-        Denier::ApprovalTimeout | Denier::ApprovalExpired => {
-            let late_answer = by == Denier::ApprovalExpired;
-            let approval_id = approval_id.clone();
-            cx.log.call(cx.world, call, ApprovalExpired { approval_id, late_answer });
-        }
-        _ => {
-            cx.log.call(cx.world, call, audit);
-        }
-    }
+pub(super) fn record_hook(
+    call: &Arc<str>,
+    spec: &HookSpec,
+    verdict: &HookVerdict,
+    cx: &mut Lent<'_>,
+) {
+    let reason = match verdict {
+        HookVerdict::Cancel { reason } => Some(cx.redact(reason)),
+        HookVerdict::Failed { why } => Some(cx.redact(why)),
+        HookVerdict::Pass | HookVerdict::Rewrite { .. } => None,
+    };
+    cx.call(
+        call,
+        HookRan {
+            hook: spec.name.clone(),
+            point: spec.point.name().to_owned(),
+            verdict: verdict.name().to_owned(),
+            reason,
+            observer: spec.observer,
+        },
+    );
 }
 
 fn assistant_call(proposed: &Proposed) -> AssistantCall {
@@ -291,24 +370,6 @@ fn assistant_call(proposed: &Proposed) -> AssistantCall {
         Arguments::Malformed { raw, .. } => raw.clone(),
     };
     AssistantCall { call: Arc::clone(&proposed.call), name: proposed.name.clone(), arguments }
-}
-
-fn requested(proposed: &Proposed) -> ToolCallRequested {
-    let (args, raw_args) = match &proposed.arguments {
-        Arguments::Json(value) => (Some(value.clone()), None),
-        Arguments::Blank => (None, Some(String::new())),
-        Arguments::Malformed { raw, .. } => (None, Some(raw.clone())),
-    };
-    ToolCallRequested {
-        tool_id: proposed.name.clone(),
-        args,
-        raw_args,
-        provider_call_id: proposed.provider_id.clone(),
-        index: Some(proposed.index),
-        proposed_by: Some("model".to_owned()),
-        tool_version: None,
-        origin: None,
-    }
 }
 
 fn rejection_text(errors: &[ArgumentError]) -> String {

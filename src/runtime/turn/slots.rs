@@ -1,8 +1,14 @@
 //! One slot per proposed call, fixed when the reply is parsed. A slot is settled exactly once.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::base::world::Millis;
 use crate::journal::Outcome;
+use crate::runtime::dialect::Proposed;
+use crate::runtime::dialect::transcript::AssistantCall;
+use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::guard::{ApprovalRequest, HookSpec, Validated};
 
 /// The end of one call, as the transcript will show it.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,13 +21,132 @@ pub struct SlotEnd {
     pub cut: bool,
 }
 
-#[derive(Debug)]
-struct Slot {
-    call: Arc<str>,
-    end: Option<SlotEnd>,
+/// What a driver must name in its answer: this slot of this reply, in this attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket {
+    /// The slot.
+    pub slot: usize,
+    /// The reply of the turn, from 1.
+    pub round: u32,
+    /// The attempt, from 1; for hooks, the number of the hook's run.
+    pub attempt: u32,
+    /// The call.
+    pub call: Arc<str>,
 }
 
-/// The ordered results of a batch.
+/// Hooks that still have to see a call.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    /// Still to run, in order.
+    pub left: VecDeque<HookSpec>,
+    /// The descriptor's own hooks that ran already, by name.
+    pub own: Vec<String>,
+    /// How many ran.
+    pub ran: u32,
+}
+
+/// Why a running call is torn down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Teardown {
+    /// The turn was cancelled.
+    Cancelled,
+    /// Its time was up.
+    Deadline,
+}
+
+/// Where a call stands.
+#[derive(Debug)]
+pub enum Stage {
+    /// Not looked at yet, or between two hooks.
+    Proposed(Box<Proposed>, Chain),
+    /// A hook is looking at it.
+    Hooking(Box<Proposed>, Chain),
+    /// The file it would run is being read.
+    Inspecting(Box<Validated>),
+    /// A person is asked.
+    Asking(Box<Validated>, Box<ApprovalRequest>),
+    /// It can start.
+    Queued(Arc<Ready>),
+    /// The file it will run is being read again.
+    Rechecking(Arc<Ready>),
+    /// It runs.
+    Running {
+        /// The call.
+        ready: Arc<Ready>,
+        /// The attempt, from 1.
+        attempt: u32,
+        /// When its time is up.
+        deadline: Millis,
+    },
+    /// It is being torn down.
+    Aborting {
+        /// The call.
+        ready: Arc<Ready>,
+        /// The attempt.
+        attempt: u32,
+        /// Why.
+        why: Teardown,
+    },
+    /// An attempt failed; the next one waits.
+    Backoff {
+        /// The call.
+        ready: Arc<Ready>,
+        /// The attempt that failed.
+        attempt: u32,
+        /// When the next may start.
+        at: Millis,
+        /// What it left.
+        ran: Box<Ran>,
+    },
+    /// It ended; hooks watch.
+    Observing {
+        /// Its end.
+        end: SlotEnd,
+        /// The call, for the hooks.
+        ready: Arc<Ready>,
+        /// Hooks still to run.
+        left: VecDeque<HookSpec>,
+        /// How many ran.
+        ran: u32,
+    },
+    /// It has its one outcome.
+    Settled(SlotEnd),
+    /// Being moved from one stage to the next.
+    Between,
+}
+
+impl Stage {
+    /// Whether it has begun to run and has not ended.
+    pub fn is_live(&self) -> bool {
+        matches!(
+            self,
+            Self::Running { .. }
+                | Self::Aborting { .. }
+                | Self::Backoff { .. }
+                | Self::Observing { .. }
+        )
+    }
+
+    /// Whether it has its outcome.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Self::Settled(_))
+    }
+}
+
+/// One call of a reply.
+#[derive(Debug)]
+pub struct Slot {
+    /// The call.
+    pub call: Arc<str>,
+    /// As the transcript will show it: the final name and arguments.
+    pub shown: AssistantCall,
+    /// Where it stands.
+    pub stage: Stage,
+    /// Whether a person was asked about it.
+    pub asked: bool,
+}
+
+/// The calls of a reply, in model order.
 #[derive(Debug, Default)]
 pub struct Slots {
     slots: Vec<Slot>,
@@ -29,8 +154,8 @@ pub struct Slots {
 
 impl Slots {
     /// One open slot per call, in model order.
-    pub fn for_batch(calls: impl Iterator<Item = Arc<str>>) -> Self {
-        Self { slots: calls.map(|call| Slot { call, end: None }).collect() }
+    pub fn for_batch(slots: Vec<Slot>) -> Self {
+        Self { slots }
     }
 
     /// How many there are.
@@ -43,19 +168,54 @@ impl Slots {
         self.slots.is_empty()
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter()
+    }
+
     /// The call of a slot.
     pub fn call(&self, slot: usize) -> Arc<str> {
         Arc::clone(&self.slots[slot].call)
     }
 
-    /// Settles a slot.
+    /// One of them.
+    pub fn get(&self, slot: usize) -> &Slot {
+        &self.slots[slot]
+    }
+
+    /// One of them, to be moved on.
+    pub fn get_mut(&mut self, slot: usize) -> &mut Slot {
+        &mut self.slots[slot]
+    }
+
+    /// Takes a slot's stage, to put the next one in its place.
+    pub fn take(&mut self, slot: usize) -> Stage {
+        std::mem::replace(&mut self.slots[slot].stage, Stage::Between)
+    }
+
+    /// Moves a slot on.
     ///
     /// # Panics
     /// When it is settled already: a bug of ours, never input.
-    pub fn settle(&mut self, slot: usize, end: SlotEnd) {
-        let place = &mut self.slots[slot].end;
-        assert!(place.is_none(), "slot {slot} is settled twice");
-        *place = Some(end);
+    pub fn put(&mut self, slot: usize, stage: Stage) {
+        let place = &mut self.slots[slot].stage;
+        assert!(!place.is_settled(), "slot {slot} is settled twice");
+        *place = stage;
+    }
+
+    /// Puts back what was taken by mistake.
+    pub fn put_back(&mut self, slot: usize, stage: Stage) {
+        self.slots[slot].stage = stage;
+    }
+
+    /// The first slot of which something holds.
+    pub fn find(&self, holds: impl Fn(&Stage) -> bool) -> Option<usize> {
+        self.slots.iter().position(|slot| holds(&slot.stage))
+    }
+
+    /// Whether all have their outcome.
+    pub fn all_settled(&self) -> bool {
+        self.slots.iter().all(|slot| slot.stage.is_settled())
     }
 
     /// Takes all ends in an order of slots, with their calls.
@@ -63,13 +223,15 @@ impl Slots {
     /// # Panics
     /// When a slot is still open: a bug of ours, never input.
     pub fn drain(&mut self, order: &[usize]) -> Vec<(Arc<str>, SlotEnd)> {
-        assert!(self.slots.iter().all(|slot| slot.end.is_some()), "a slot is still open");
+        assert!(self.all_settled(), "a slot is still open");
         let mut slots: Vec<Option<Slot>> =
             std::mem::take(&mut self.slots).into_iter().map(Some).collect();
-        order
-            .iter()
-            .filter_map(|index| slots.get_mut(*index)?.take())
-            .filter_map(|slot| slot.end.map(|end| (slot.call, end)))
+        let taken = order.iter().filter_map(|index| slots.get_mut(*index)?.take());
+        taken
+            .filter_map(|slot| match slot.stage {
+                Stage::Settled(end) => Some((slot.call, end)),
+                _ => None,
+            })
             .collect()
     }
 }

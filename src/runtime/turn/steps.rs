@@ -2,22 +2,33 @@
 //! else, so a mutant is this table with one function replaced.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::control::{self, LoopVerdict, Round};
+use super::schedule::{self, Batch, Dispatch, OnCancel};
+use super::slots::Stage;
 use crate::base::bounded::Bounded;
 use crate::base::secret::SecretSet;
+use crate::base::world::Millis;
 use crate::journal::outcome::{Fault, Unavailability};
 use crate::runtime::catalog::Registered;
-use crate::runtime::dialect::Proposed;
+use crate::runtime::dialect::{Dialect, Proposed, RawCall, Reply};
 use crate::runtime::evidence::settle::Redact;
 use crate::runtime::evidence::{preview, settle};
+use crate::runtime::exec::Ready;
 use crate::runtime::guard::permit::Accept;
-use crate::runtime::guard::{Resolved, Validated, approval, resolve, validate};
+use crate::runtime::guard::repeat::{self, CallKey, DuplicateScope, Ledger, Repeat};
+use crate::runtime::guard::{
+    Envelope, Grant, Grants, HookSpec, HookVerdict, Resolved, Validated, approval, delivery, grant,
+    resolve, validate,
+};
 use crate::runtime::policy::{self, Judgement, Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::View;
 use crate::runtime::view::compile::MayExpose;
+use crate::tool::intent::Intent;
 use crate::tool::schema::ArgumentError;
 
 /// The decisions.
@@ -25,16 +36,40 @@ use crate::tool::schema::ArgumentError;
 pub struct Steps {
     /// Step 1: whether policy lets a tool be shown.
     pub may_expose: MayExpose,
+    /// Step 3: the calls of a reply.
+    pub parse: fn(Dialect, Reply) -> (Option<String>, Vec<RawCall>),
+    /// Step 5a: whether a hook's word blocks the call; the reason when it does.
+    pub hook_blocks: fn(&HookSpec, &HookVerdict) -> Option<String>,
     /// Step 5b: the name in this view.
     pub resolve: fn(Proposed, &View) -> Result<Resolved, (Proposed, Unavailability)>,
+    /// Step 5c: takes the approval marker out, whoever wrote it.
+    pub clear_marker: fn(&mut Value, &str) -> bool,
+    /// Step 5d: fills in what the ingress envelope knows.
+    pub delivery_defaults: fn(&mut Value, &Registered, &Envelope, &str) -> Vec<String>,
     /// Step 5e: the arguments against the schema.
     pub validate: fn(Resolved, &Principal) -> Result<Validated, (Resolved, Vec<ArgumentError>)>,
     /// Step 5f: policy.
     pub decide: fn(&Registered, &Value, &Principal, &Rules) -> Judgement,
+    /// Step 5f: how the call compares with the declared intent; why it goes beyond.
+    pub beyond_intent: fn(&Registered, &Intent) -> Option<String>,
+    /// Step 5g: whether the same question was asked before.
+    pub repeated_prompt: fn(&Ledger, CallKey, u32) -> Repeat,
+    /// Step 5h: the grant that answers instead of a person.
+    pub standing_grant: for<'g> fn(&'g Grants, &Validated, &Principal, Millis) -> Option<&'g Grant>,
     /// Step 5h: what an answer means.
     pub accept_approval: Accept,
+    /// Step 5j: the earlier call that this one repeats.
+    pub duplicate: fn(&Ledger, (CallKey, &str), u32, DuplicateScope) -> Option<Arc<str>>,
     /// Step 6: how ready calls run.
-    pub plan_dispatch: fn(usize, &Knobs) -> Dispatch,
+    pub plan_dispatch: fn(&Batch, &Knobs) -> Dispatch,
+    /// Step 6: whether two calls may not run at the same time.
+    pub conflict: fn(&Registered, &Registered) -> bool,
+    /// Step 7: whether a started call still has its authority; the reason when it has not.
+    pub still_permitted: fn(&Ready, &Grants, Millis) -> Result<(), schedule::Void>,
+    /// Step 7: when a failed attempt is tried again.
+    pub retry: fn(&Registered, &Fault, u32, Millis) -> Option<Millis>,
+    /// Step 7: what a cancellation does to a call.
+    pub on_cancel: fn(&Stage) -> OnCancel,
     /// Step 8: what returns to the model.
     pub preview: fn(&str, &str, usize) -> Bounded,
     /// Step 8: whether a result may have a receipt.
@@ -43,17 +78,10 @@ pub struct Steps {
     pub redact: Redact,
     /// Step 9: the order in which slots are appended.
     pub append_order: fn(usize) -> Vec<usize>,
+    /// Step 10: whether the calls of the turn go in circles.
+    pub loop_guard: fn(&[Round], Option<CallKey>, &Knobs) -> LoopVerdict,
     /// Step 10: whether the model is asked again.
     pub next: fn(u32, &Knobs) -> Next,
-}
-
-/// How ready calls run, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dispatch {
-    /// `sequential`, until parallel execution exists.
-    pub mode: &'static str,
-    /// Why.
-    pub reason: &'static str,
 }
 
 /// Whether the model is asked again.
@@ -69,27 +97,40 @@ impl Steps {
     /// The product.
     pub const REAL: Self = Self {
         may_expose: policy::may_expose,
+        parse: Dialect::parse,
+        hook_blocks,
         resolve: resolve::resolve,
+        clear_marker: delivery::clear_marker,
+        delivery_defaults: delivery::delivery_defaults,
         validate: validate::validate,
         decide: policy::decide,
+        beyond_intent: policy::beyond_intent,
+        repeated_prompt: repeat::repeated_prompt,
+        standing_grant: grant::standing,
         accept_approval: approval::accept,
-        plan_dispatch,
+        duplicate: repeat::duplicate,
+        plan_dispatch: schedule::plan_dispatch,
+        conflict: schedule::conflict,
+        still_permitted: schedule::still_permitted,
+        retry: schedule::retry,
+        on_cancel: schedule::on_cancel,
         preview: preview::preview,
         receipt_eligible: settle::receipt_eligible,
         redact,
         append_order,
+        loop_guard: control::loop_guard,
         next,
     };
 }
 
-fn plan_dispatch(ready: usize, knobs: &Knobs) -> Dispatch {
-    let reason = match (ready, knobs.parallel_tools) {
-        (0, _) => "no call is ready",
-        (1, _) => "one call is ready",
-        (_, false) => "parallel_tools is off",
-        (_, true) => "this runtime runs calls one after another",
-    };
-    Dispatch { mode: "sequential", reason }
+/// A cancel blocks; a failure blocks unless the hook only observes.
+fn hook_blocks(spec: &HookSpec, verdict: &HookVerdict) -> Option<String> {
+    match verdict {
+        HookVerdict::Pass | HookVerdict::Rewrite { .. } => None,
+        _ if spec.observer => None,
+        HookVerdict::Cancel { reason } => Some(reason.clone()),
+        HookVerdict::Failed { why } => Some(format!("the guard hook failed: {why}")),
+    }
 }
 
 fn append_order(slots: usize) -> Vec<usize> {

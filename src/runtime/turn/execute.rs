@@ -1,0 +1,369 @@
+//! Ready calls start, run, end, are torn down, tried again; and what a cancellation leaves of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::control::Round;
+use super::machine::{Effect, Lent, Phase, Turn, late};
+use super::schedule::Batch;
+use super::slots::{SlotEnd, Stage, Teardown, Ticket};
+use crate::base::digest::{Digest, Hasher};
+use crate::journal::Outcome;
+use crate::journal::event::call::{
+    ArtifactPersisted, AttemptFailed, ToolCallFinished, ToolCallSettled, ToolCallStarted, TornDown,
+};
+use crate::journal::event::turn::{DispatchPlanned, StateUpdated};
+use crate::journal::outcome::{Blame, Denier, Fault};
+use crate::journal::receipt::Scope;
+use crate::runtime::evidence::settle::{Settled, Settling, settle};
+use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::guard::repeat::key;
+use crate::runtime::guard::{HookCall, HookSpec, Point};
+use crate::tool::id::ToolId;
+
+impl Turn {
+    /// Plans; called when every slot is settled or ready.
+    pub(super) fn dispatch(&mut self, cx: &mut Lent<'_>) {
+        self.phase = Phase::Running;
+        let queued = |stage: &Stage| matches!(stage, Stage::Queued(_));
+        let ready: Vec<&Arc<str>> =
+            self.slots.iter().filter(|slot| queued(&slot.stage)).map(|slot| &slot.call).collect();
+        if ready.is_empty() {
+            return;
+        }
+        let search = self.slots.iter().any(|slot| match &slot.stage {
+            Stage::Queued(ready) => ready.permitted().validated().resolved().tool().searches(),
+            _ => false,
+        });
+        let asked = self.slots.iter().any(|slot| slot.asked);
+        let batch = Batch { ready: ready.len(), asked, search };
+        let calls = ready.into_iter().map(ToString::to_string).collect();
+        let plan = (cx.steps.plan_dispatch)(&batch, &cx.resolved.knobs);
+        cx.fact(DispatchPlanned {
+            batch: self.batch.clone(),
+            mode: plan.mode().to_owned(),
+            reason: plan.reason.to_owned(),
+            calls,
+        });
+        self.plan = Some(plan);
+    }
+
+    /// Starts what may start now.
+    pub(super) fn start_ready(&mut self, cx: &mut Lent<'_>) {
+        let parallel = self.plan.as_ref().is_some_and(|plan| plan.parallel);
+        for slot in 0..self.slots.len() {
+            let open = |stage: &Stage| !stage.is_settled();
+            match &self.slots.get(slot).stage {
+                Stage::Queued(ready) => {
+                    let tool = ready.permitted().validated().resolved().tool();
+                    let blocked = self.slots.iter().take(slot).any(|earlier| {
+                        open(&earlier.stage) && (!parallel || clashes(&earlier.stage, tool, cx))
+                    });
+                    if blocked {
+                        if parallel {
+                            continue;
+                        }
+                        return;
+                    }
+                    self.start(slot, cx);
+                }
+                stage if !parallel && open(stage) => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// The last look before the start: is the word still good, did the file change, did the same
+    /// call run meanwhile.
+    fn start(&mut self, slot: usize, cx: &mut Lent<'_>) {
+        let Stage::Queued(ready) = self.slots.take(slot) else { return };
+        let now = cx.world.now();
+        if let Err((by, why)) = (cx.steps.still_permitted)(&ready, cx.grants, now) {
+            return self.deny(slot, by, why.to_owned(), cx);
+        }
+        if self.repeats(slot, ready.permitted().validated(), cx) {
+            return;
+        }
+        let operands = ready.permitted().validated().resolved().tool().operands();
+        if !operands.is_empty() && self.slots.get(slot).asked {
+            let ticket = self.ticket(slot, 1);
+            self.slots.put(slot, Stage::Rechecking(ready));
+            self.out.push(Effect::Inspect(ticket, operands));
+            return;
+        }
+        self.launch(slot, ready, 1, cx);
+    }
+
+    /// The file was read again: another content is not what was approved.
+    pub(super) fn rechecked(
+        &mut self,
+        slot: usize,
+        ready: Arc<Ready>,
+        operand: Option<Digest>,
+        cx: &mut Lent<'_>,
+    ) {
+        if ready.permitted().validated().is_bound_to(operand) {
+            return self.launch(slot, ready, 1, cx);
+        }
+        let why = "the file that would run is not the one that was approved".to_owned();
+        self.deny(slot, Denier::ApprovalMismatch, why, cx);
+    }
+
+    pub(super) fn launch(
+        &mut self,
+        slot: usize,
+        ready: Arc<Ready>,
+        attempt: u32,
+        cx: &mut Lent<'_>,
+    ) {
+        let call = self.slots.call(slot);
+        let validated = ready.permitted().validated();
+        let tool = Arc::clone(validated.resolved().tool());
+        let command = &tool.descriptor.execution.command;
+        let effects = &tool.descriptor.effects;
+        let names = |list: &[crate::tool::effect::ResourcePattern]| {
+            list.iter().map(|pattern| pattern.0.clone()).collect::<Vec<_>>()
+        };
+        let key = idempotency_key(cx.log.session(), &call);
+        let fact = ToolCallStarted {
+            tool_id: Some(tool.id().clone()),
+            tool_version: Some(tool.version),
+            attempt: Some(attempt),
+            args_digest: Some(validated.args_digest()),
+            call_digest: Some(validated.call_digest()),
+            effect_class: Some(tool.class),
+            adapter: Some(tool.descriptor.execution.adapter.clone()),
+            command: (!command.is_empty()).then(|| cx.redact(&command.join(" "))),
+            idempotency_key: effects.idempotent.then_some(key),
+            marker: ready.marked(),
+            reads: names(&effects.reads),
+            writes: [names(&effects.writes), names(&effects.deletes)].concat(),
+        };
+        cx.call(&call, fact);
+        self.ledger.started(&call);
+        let deadline = cx.world.now().saturating_add(ready.plan().timeout_ms + GRACE_MS);
+        let ticket = self.ticket(slot, attempt);
+        self.slots.put(slot, Stage::Running { ready: Arc::clone(&ready), attempt, deadline });
+        self.out.push(Effect::Start(ticket, ready));
+        self.out.push(Effect::Wake(deadline));
+    }
+
+    /// A call ended by itself.
+    pub(super) fn finished(&mut self, ticket: &Ticket, ran: Ran, cx: &mut Lent<'_>) {
+        let runs = self.current(ticket)
+            && matches!(
+                &self.slots.get(ticket.slot).stage,
+                Stage::Running { attempt, .. } | Stage::Aborting { attempt, .. }
+                    if *attempt == ticket.attempt
+            );
+        if !runs {
+            return late(ticket, Some(&ran), cx);
+        }
+        let (Stage::Running { ready, attempt, .. } | Stage::Aborting { ready, attempt, .. }) =
+            self.slots.take(ticket.slot)
+        else {
+            return;
+        };
+        self.ended(ticket.slot, (ready, attempt), ran, cx);
+        self.advance(cx);
+    }
+
+    /// Tries again, or settles.
+    fn ended(
+        &mut self,
+        slot: usize,
+        (ready, attempt): (Arc<Ready>, u32),
+        ran: Ran,
+        cx: &mut Lent<'_>,
+    ) {
+        let call = self.slots.call(slot);
+        let tool = Arc::clone(ready.permitted().validated().resolved().tool());
+        let (now, open) = (cx.world.now(), self.cancelled.is_none());
+        let again = ran.fault.as_ref().filter(|_| open).and_then(|fault| {
+            (cx.steps.retry)(&tool, fault, attempt, now).map(|at| (at, fault.clone()))
+        });
+        if let Some((at, fault)) = again {
+            let fault = Fault { message: cx.redact(&fault.message), ..fault };
+            let fact = AttemptFailed { retry_at: Some(at), ..AttemptFailed::new(attempt, fault) };
+            cx.call(&call, fact);
+            self.out.push(Effect::Wake(at));
+            let ran = Box::new(ran);
+            return self.slots.put(slot, Stage::Backoff { ready, attempt, at, ran });
+        }
+        self.conclude(slot, ready, ran, cx);
+    }
+
+    pub(super) fn conclude(&mut self, slot: usize, ready: Arc<Ready>, ran: Ran, cx: &mut Lent<'_>) {
+        let call = self.slots.call(slot);
+        self.ledger.ended(&call);
+        let turn = cx.log.turn().cloned().unwrap_or_default();
+        let session = Arc::clone(cx.log.session());
+        let settling = Settling {
+            redact: cx.steps.redact,
+            preview: cx.steps.preview,
+            receipt_eligible: cx.steps.receipt_eligible,
+            secrets: cx.secrets,
+            key: cx.resolved.receipt_key.as_ref(),
+            max_tool_result_chars: cx.resolved.knobs.max_tool_result_chars,
+            scope: Scope { session: &session, turn: &turn, call: &call },
+            now: cx.world.now(),
+        };
+        let settled = settle(&ready, ran, settling);
+        let validated = ready.permitted().validated();
+        let tool = validated.resolved().tool();
+        let result = settled.finished.result_digest.unwrap_or_else(|| Digest::of("result", b""));
+        if !cx.resolved.is_polling(tool) {
+            let round = Round { key: key(validated), tool: tool.id().clone(), result };
+            self.rounds.push(round);
+        }
+        let end = self.record_settled(slot, settled, cx);
+        let hooks = &tool.descriptor.hooks;
+        let mut left: VecDeque<HookSpec> = cx.resolved.hooks.global(Point::AfterCall).collect();
+        left.extend(cx.resolved.hooks.own(Point::AfterCall, &hooks.post_call));
+        if matches!(end.outcome, Outcome::Failed { .. }) {
+            left.extend(cx.resolved.hooks.global(Point::OnError));
+            left.extend(cx.resolved.hooks.own(Point::OnError, &hooks.on_error));
+        }
+        self.observe(slot, end, (ready, left, 0), cx);
+    }
+
+    /// The next watching hook, or the end.
+    pub(super) fn observe(
+        &mut self,
+        slot: usize,
+        end: SlotEnd,
+        (ready, left, ran): (Arc<Ready>, VecDeque<HookSpec>, u32),
+        cx: &mut Lent<'_>,
+    ) {
+        let Some(spec) = left.front() else {
+            self.settle(slot, end, cx);
+            return self.note_failure(slot, &ready, cx);
+        };
+        let validated = ready.permitted().validated();
+        let call = HookCall {
+            hook: spec.name.clone(),
+            point: spec.point,
+            call: self.slots.call(slot),
+            tool: validated.resolved().tool().id().to_string(),
+            args: Some(validated.args().clone()),
+            outcome: Some(end.outcome.name()),
+            shown: Some(Arc::clone(&end.shown)),
+        };
+        let ran = ran + 1;
+        let ticket = self.ticket(slot, ran);
+        self.slots.put(slot, Stage::Observing { end, ready, left, ran });
+        self.out.push(Effect::RunHook(ticket, Box::new(call)));
+    }
+
+    /// A failure is part of the state that the next view looks at.
+    fn note_failure(&mut self, slot: usize, ready: &Ready, cx: &mut Lent<'_>) {
+        let failed = match &self.slots.get(slot).stage {
+            Stage::Settled(end) => matches!(end.outcome, Outcome::Failed { .. }),
+            _ => false,
+        };
+        if !failed {
+            return;
+        }
+        let id: ToolId = ready.permitted().validated().resolved().tool().id().clone();
+        let count = cx.failures.entry(id.clone()).or_default();
+        *count += 1;
+        let mut recent = serde_json::Map::new();
+        recent.insert(id.to_string(), (*count).into());
+        let patch = serde_json::json!({ "recentFailures": recent });
+        cx.call(&self.slots.call(slot), StateUpdated { patch });
+    }
+
+    /// Everything of a call is gone.
+    pub(super) fn torn_down(&mut self, ticket: &Ticket, how: String, cx: &mut Lent<'_>) {
+        let aborting = self.current(ticket)
+            && matches!(
+                &self.slots.get(ticket.slot).stage,
+                Stage::Aborting { attempt, .. } if *attempt == ticket.attempt
+            );
+        if !aborting {
+            return late(ticket, None, cx);
+        }
+        let Stage::Aborting { ready, attempt, why } = self.slots.take(ticket.slot) else { return };
+        cx.call(&ticket.call, TornDown { how: Some(how) });
+        if why == Teardown::Deadline {
+            let message = format!("no end after {} ms", ready.plan().timeout_ms);
+            let ran = Ran::failed(Blame::Tool, "timeout", message);
+            self.ended(ticket.slot, (ready, attempt), ran, cx);
+        } else {
+            let shown: Arc<str> = Arc::from("interrupted: it had started, its outcome is unknown");
+            let end = SlotEnd { outcome: Outcome::Interrupted, shown, cut: false };
+            self.settle_bounded(ticket.slot, end, cx);
+        }
+        self.advance(cx);
+    }
+
+    fn settle_bounded(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
+        let limit = cx.resolved.knobs.max_tool_result_chars;
+        let shown = (cx.steps.preview)(&end.shown, "", limit);
+        self.settle(slot, SlotEnd { shown: shown.text.into(), cut: shown.cut, ..end }, cx);
+    }
+
+    fn record_settled(&mut self, slot: usize, settled: Settled, cx: &mut Lent<'_>) -> SlotEnd {
+        let call = self.slots.call(slot);
+        let stored = settled.artifact.map(|text| {
+            let (bytes, hash) = (text.len() as u64, cx.log.journal.put_blob(text));
+            (format!("art_{}", hash.short()), hash, bytes)
+        });
+        let artifact_id = stored.as_ref().map(|(id, _, _)| id.clone());
+        let event_id = cx.call(&call, ToolCallFinished { artifact_id, ..settled.finished });
+        cx.call(&call, settled.validated);
+        if let Some((artifact_id, content_hash, bytes)) = stored {
+            let fact = ArtifactPersisted {
+                artifact_id,
+                kind: "tool_output".to_owned(),
+                content_hash,
+                bytes,
+                tool_call_id: Some(call.to_string()),
+                event_id: Some(event_id),
+            };
+            cx.call(&call, fact);
+        }
+        if let Some(receipt) = settled.receipt {
+            cx.call(&call, receipt);
+        }
+        SlotEnd { outcome: settled.outcome, shown: settled.shown, cut: settled.cut }
+    }
+
+    /// Settles a slot and records it; every path of every call ends here.
+    pub(super) fn settle(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
+        let fact = ToolCallSettled {
+            outcome: end.outcome.clone(),
+            shown_chars: Some(end.shown.chars().count() as u64),
+            shown: Some(cx.log.journal.put_blob(Arc::clone(&end.shown))),
+            cut: end.cut,
+        };
+        cx.call(&self.slots.call(slot), fact);
+        self.slots.put(slot, Stage::Settled(end));
+    }
+}
+
+/// Beyond a tool's own time limit, before the machine tears it down itself: adapters end their own
+/// work first, and keep what it left.
+const GRACE_MS: u64 = 1_000;
+
+fn clashes(
+    earlier: &Stage,
+    tool: &Arc<crate::runtime::catalog::Registered>,
+    cx: &Lent<'_>,
+) -> bool {
+    let other = match earlier {
+        Stage::Queued(ready)
+        | Stage::Rechecking(ready)
+        | Stage::Running { ready, .. }
+        | Stage::Aborting { ready, .. }
+        | Stage::Backoff { ready, .. } => ready,
+        _ => return false,
+    };
+    (cx.steps.conflict)(other.permitted().validated().resolved().tool(), tool)
+}
+
+/// The same for every attempt of a call, and for no other call.
+fn idempotency_key(session: &str, call: &str) -> String {
+    let digest = Hasher::new("idempotency").field(session.as_bytes()).field(call.as_bytes());
+    format!("idem_{}", &digest.finish().hex()[..24])
+}
