@@ -1,11 +1,12 @@
 //! Words without domain: canonical text, digests, bounds, secrets, positions in files, the world.
 //!
 //! Nothing here knows what a tool is. Reading order: `digest`, `canon`, `problem`, `document`,
-//! `bounded`, `secret`, `jsonl`, `world`, `yaml`.
+//! `bounded`, `secret`, `jsonl`, `world`, `choice`, `yaml`.
 
 pub mod bounded;
 pub mod canon;
 pub mod caught;
+pub mod choice;
 pub mod digest;
 pub mod document;
 pub mod jsonl;

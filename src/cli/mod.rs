@@ -10,6 +10,7 @@ pub mod output;
 pub mod run;
 pub mod schema;
 pub mod show;
+pub mod sim;
 pub mod sources;
 pub mod suites;
 pub mod tools;
@@ -48,6 +49,8 @@ enum Command {
     Laws(laws::LawsArgs),
     /// Faults that the laws must catch
     Mutants(laws::MutantsArgs),
+    /// Simulate sessions by the thousand and look for violations
+    Sim(sim::SimArgs),
     /// Print the JSON Schema of a file format
     Schema(schema::SchemaArgs),
 }
@@ -64,6 +67,7 @@ impl Command {
             Self::Check(args) => args.format,
             Self::Laws(args) => args.format,
             Self::Mutants(args) => args.format,
+            Self::Sim(args) => args.format,
             Self::Schema(_) => Format::Json,
         }
     }
@@ -100,6 +104,7 @@ pub fn main() -> Exit {
         Command::Check(args) => check::check(&args, &mut output),
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),
+        Command::Sim(args) => sim::sim(&args, &mut output),
         Command::Schema(args) => schema::schema(&args, &mut output),
     };
     match result {

@@ -114,6 +114,9 @@ struct ViewKey {
     dialect: Dialect,
 }
 
+/// Compiled views are remembered up to this many; then the memory starts anew.
+const REMEMBERED: usize = 1 << 12;
+
 /// Compiled views by what they depend on.
 #[derive(Debug, Default)]
 pub struct ViewCache {
@@ -148,6 +151,9 @@ impl Resolved {
         let mut views = self.views.views.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = views.get(&key) {
             return Arc::clone(known);
+        }
+        if views.len() >= REMEMBERED {
+            views.clear();
         }
         let view = compile(&ViewRequest {
             registry: &self.registry,

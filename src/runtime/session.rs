@@ -78,7 +78,9 @@ impl Session {
     /// Opens a session and records its rules and its registered tools.
     pub fn open(mut parts: Parts) -> Self {
         let mut log = Log::new(Arc::clone(&parts.id));
-        let secrets = record(&mut log, &mut parts);
+        let channel = parts.approver.channel();
+        opening(&mut log, &mut *parts.world, &parts.resolved, channel);
+        let secrets = parts.resolved.broker.secrets();
         let provider: Arc<str> = parts.provider.name().into();
         let mut providers = BTreeMap::from([(Arc::clone(&provider), Mutex::new(parts.provider))]);
         let others = parts.others.into_iter();
@@ -165,9 +167,8 @@ impl Session {
     }
 }
 
-/// The session's rules and tools as facts; its secrets.
-fn record(log: &mut Log, parts: &mut Parts) -> SecretSet {
-    let resolved = &parts.resolved;
+/// The session's rules and tools as facts.
+pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
     let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
     let opened = SessionOpened {
         scopes: resolved.principal.scopes.iter().cloned().collect(),
@@ -176,16 +177,15 @@ fn record(log: &mut Log, parts: &mut Parts) -> SecretSet {
         receipts: resolved.receipt_key.is_some(),
         scope: Some(scope.to_owned()),
         excluded_tools: resolved.excluded.iter().cloned().collect(),
-        approver: Some(parts.approver.channel().to_owned()),
+        approver: Some(channel.to_owned()),
         ..SessionOpened::new(resolved.principal.id.clone())
     };
-    log.fact(&mut *parts.world, opened);
+    log.fact(world, opened);
     for tool in resolved.registry.iter() {
         let fact = ToolVerified {
             effects_declared: true,
             ..ToolVerified::new(tool.id().clone(), tool.version)
         };
-        log.fact(&mut *parts.world, fact);
+        log.fact(world, fact);
     }
-    resolved.broker.secrets()
 }

@@ -103,7 +103,9 @@ pub fn settle(ready: &Ready, ran: Ran, cx: Settling<'_>) -> Settled {
     let suffix = receipt.as_ref().map(receipt::suffix).unwrap_or_default();
     let limit = preview::limit(policy, cx.max_tool_result_chars);
     let shown = (cx.preview)(&body, &suffix, limit);
-    let hidden = shown.cut || policy.expose_output_to_model == OutputExposure::None;
+    // Also where something else than the text is shown.
+    let large = output.chars().count() > cx.max_tool_result_chars;
+    let hidden = shown.cut || large || policy.expose_output_to_model == OutputExposure::None;
     let status = if fault.is_some() { "failed" } else { "success" };
     Settled {
         finished: ToolCallFinished {

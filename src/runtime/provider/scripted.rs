@@ -118,6 +118,17 @@ fn expected(expect: &ExpectedRequest, payload: &Payload) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a provider would take the request: well-formed, paired, and without a secret.
+///
+/// # Errors
+/// Why it would not.
+pub fn acceptable(payload: &Payload) -> Result<(), String> {
+    let messages: Value = serde_json::from_str(&payload.messages)
+        .map_err(|error| format!("messages are not JSON: {error}"))?;
+    pairing(payload.dialect, &messages)?;
+    expected(&ExpectedRequest::default(), payload)
+}
+
 /// The rule of the real APIs: every call is answered exactly once, before anything else is said.
 fn pairing(dialect: Dialect, messages: &Value) -> Result<(), String> {
     let messages = messages.as_array().ok_or("messages are not a list")?;

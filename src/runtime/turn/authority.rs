@@ -1,5 +1,5 @@
-//! From policy's word to a call that can start: duplicates, grants, the question to a person and its
-//! answer, loop guard, budget, credential, sandbox.
+//! From policy's word to a call that can start: duplicates, grants, the question to a person and
+//! its answer, loop guard, budget, credential, sandbox.
 
 use std::sync::Arc;
 
@@ -106,7 +106,10 @@ impl Turn {
 
     /// What an answer leaves of the call it is addressed to. Any other answer changes nothing.
     pub(super) fn answered(&mut self, answer: &Answer, channel: &str, cx: &mut Lent<'_>) {
-        let addressed = |stage: &Stage| matches!(stage, Stage::Asking(_, request) if request.id == answer.approval_id);
+        let addressed = |stage: &Stage| match stage {
+            Stage::Asking(_, request) => request.id == answer.approval_id,
+            _ => false,
+        };
         let Some(slot) = self.slots.find(addressed) else {
             let id = cx.redact(&answer.approval_id);
             return trace(cx, &format!("an answer to {id} was late or addressed to nobody"));

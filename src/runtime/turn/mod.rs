@@ -18,8 +18,8 @@
 //! inputs, in whatever order the work ends; it decides nothing.
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
-//! `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs), `cancel`,
-//! `control` (circles), `append`, `pin`, then `driver`.
+//! `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs),
+//! `cancel`, `control` (circles), `append`, `pin`, then `driver`.
 
 pub mod append;
 mod authority;

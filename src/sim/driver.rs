@@ -1,0 +1,371 @@
+//! The second driver of the machine: one thread, virtual time, and every race a choice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::oracle::{HookSaid, PersonSaid, Told};
+use super::scene::{self, Scene, secret};
+use super::swarm::{Kind, Swarm};
+use super::workload::Meant;
+use super::world::SimWorld;
+use crate::base::choice::Choices;
+use crate::base::secret::{Secret, SecretSet};
+use crate::base::world::Millis;
+use crate::journal::{Event, Journal};
+use crate::runtime::dialect::{Dialect, Payload, Transcript};
+use crate::runtime::evidence::receipt::ReceiptKey;
+use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::guard::repeat::DuplicateScope;
+use crate::runtime::guard::{ApprovalRequest, Envelope, Grants, HookCall, HookSpec, Hooks, Point};
+use crate::runtime::provider::scripted::acceptable;
+use crate::runtime::resolved::{Knobs, Resolved};
+use crate::runtime::turn::log::Log;
+use crate::runtime::turn::machine::{Effect, Input, Lent};
+use crate::runtime::turn::steps::Steps;
+use crate::runtime::turn::{Ticket, Turn};
+use crate::runtime::view::Environment;
+use crate::tool::id::ToolId;
+
+/// What a simulated session left behind.
+#[derive(Debug)]
+pub struct Record {
+    /// The record.
+    pub journal: Journal,
+    /// What each call was told.
+    pub told: BTreeMap<Arc<str>, Told>,
+    /// Turns.
+    pub turns: u32,
+    /// Calls.
+    pub calls: u32,
+    /// Which kinds of trouble existed and happened.
+    pub swarm: Swarm,
+    /// What no journal can show: a turn that never ends, a request no provider would accept.
+    pub complaints: Vec<String>,
+}
+
+/// Inputs a turn may take at most; beyond that it does not end.
+const INPUTS: usize = 2_000;
+
+/// The key of all simulated receipts.
+pub fn key() -> Secret {
+    Secret::new("the key of simulated receipts")
+}
+
+/// How the actors behave.
+#[derive(Debug, Clone)]
+pub enum Mode {
+    /// By chance, with the kinds of trouble that exist.
+    Chance,
+    /// One reply with these calls, each as its flavour says; every order is a choice, and so is a
+    /// cancellation at every step.
+    Flavours(Vec<Flavour>),
+}
+
+/// One call of an exhaustive exploration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flavour {
+    /// Allowed, asked and granted, or asked and refused.
+    pub person: Option<bool>,
+    /// Ends well, fails, or hangs.
+    pub end: Option<bool>,
+}
+
+pub(super) enum Job {
+    Ask(Payload),
+    Hook(Ticket, Box<HookCall>),
+    Inspect(Ticket),
+    Prompt(Box<ApprovalRequest>, u8),
+    Run(Ticket, Arc<Ready>, bool),
+    Torn(Ticket, Arc<Ready>),
+    Late(Ticket, Ran),
+}
+
+/// One simulated session.
+pub struct Sim<'a> {
+    pub(super) steps: &'a Steps,
+    pub(super) choices: &'a mut dyn Choices,
+    pub(super) swarm: Swarm,
+    pub(super) mode: Mode,
+    pub(super) resolved: Resolved,
+    pub(super) world: SimWorld,
+    pub(super) log: Log,
+    pub(super) transcript: Transcript,
+    pub(super) secrets: SecretSet,
+    pub(super) failures: BTreeMap<ToolId, u32>,
+    pub(super) grants: Grants,
+    pub(super) jobs: Vec<Job>,
+    pub(super) wakes: Vec<Millis>,
+    pub(super) told: BTreeMap<Arc<str>, Told>,
+    pub(super) meant: BTreeMap<Arc<str>, Meant>,
+    pub(super) asked: Vec<Meant>,
+    pub(super) pending: Vec<Meant>,
+    pub(super) round: u32,
+    pub(super) cancelled: bool,
+    pub(super) read: usize,
+    pub(super) complaints: Vec<String>,
+}
+
+/// Runs one session to its end.
+pub fn run(
+    scene: &Scene,
+    steps: &Steps,
+    (swarm, mode): (Swarm, Mode),
+    choices: &mut dyn Choices,
+) -> Record {
+    let mut sim = Sim::new(scene, steps, (swarm, mode), choices);
+    let turns = match sim.mode {
+        Mode::Chance => 1 + sim.choices.pick(2) as u32,
+        Mode::Flavours(_) => 1,
+    };
+    for _ in 0..turns {
+        sim.turn();
+    }
+    let calls = u32::try_from(sim.told.len()).unwrap_or(u32::MAX);
+    let Sim { log, told, swarm, complaints, .. } = sim;
+    Record { journal: log.journal, told, turns, calls, swarm, complaints }
+}
+
+fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
+    let mut knobs = Knobs { iteration_cap: 4, ..Knobs::default() };
+    let mut set = |kind: Kind| {
+        let on = swarm.has(kind);
+        if on {
+            swarm.note(kind);
+        }
+        on
+    };
+    knobs.parallel_tools = set(Kind::Parallel);
+    if set(Kind::WholeTurn) {
+        knobs.duplicate_scope = DuplicateScope::Turn;
+    }
+    if set(Kind::Tight) {
+        knobs.max_tool_result_chars = 60;
+    }
+    if set(Kind::Budget) {
+        knobs.call_budget = Some(2);
+    }
+    if set(Kind::Deadline) {
+        knobs.turn_deadline_ms = Some(40_000);
+    }
+    let spoken = match mode {
+        Mode::Chance => set(Kind::Text),
+        Mode::Flavours(_) => false,
+    };
+    knobs.dialect = if spoken {
+        Dialect::Text
+    } else {
+        [Dialect::OpenAiChat, Dialect::AnthropicMessages][choices.pick(2)]
+    };
+    knobs
+}
+
+fn hooks(mode: &Mode) -> Hooks {
+    let spec = |name: &str, point, observer, global| HookSpec {
+        name: name.to_owned(),
+        point,
+        priority: 1,
+        observer,
+        global,
+    };
+    match mode {
+        Mode::Flavours(_) => Hooks::default(),
+        Mode::Chance => Hooks::new(vec![
+            spec("gatekeeper", Point::BeforeCall, false, false),
+            spec("watcher", Point::BeforeCall, true, true),
+            spec("watcher", Point::AfterCall, true, false),
+            spec("mourner", Point::OnError, true, true),
+        ]),
+    }
+}
+
+impl<'a> Sim<'a> {
+    fn new(
+        scene: &'a Scene,
+        steps: &'a Steps,
+        (mut swarm, mode): (Swarm, Mode),
+        choices: &'a mut dyn Choices,
+    ) -> Self {
+        let knobs = knobs(&mut swarm, &mode, choices);
+        let resolved = Resolved {
+            hooks: hooks(&mode),
+            registry: Arc::clone(&scene.registry),
+            principal: scene.principal.clone(),
+            rules: Arc::clone(&scene.rules),
+            environment: Environment {
+                evaluation: true,
+                max_tools: 64,
+                ..Environment::default()
+            },
+            excluded: scene.excluded.clone(),
+            knobs,
+            intent: ("rules".to_owned(), crate::tool::intent::Intent::default()),
+            broker: scene.broker.clone(),
+            receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
+            views: Arc::clone(&scene.views),
+        };
+        let mut world = SimWorld::default();
+        let mut log = Log::new("sim".into());
+        let nobody = swarm.has(Kind::NonInteractive);
+        let channel = if nobody { "none" } else { "scripted" };
+        crate::runtime::session::opening(&mut log, &mut world, &resolved, channel);
+        let secrets = resolved.broker.secrets();
+        let read = log.journal.entries().len();
+        Self {
+            steps,
+            choices,
+            swarm,
+            mode,
+            resolved,
+            world,
+            log,
+            transcript: Transcript::new(),
+            secrets,
+            failures: BTreeMap::new(),
+            grants: Grants::default(),
+            jobs: Vec::new(),
+            wakes: Vec::new(),
+            told: BTreeMap::new(),
+            meant: BTreeMap::new(),
+            asked: Vec::new(),
+            pending: Vec::new(),
+            round: 0,
+            cancelled: false,
+            read,
+            complaints: Vec::new(),
+        }
+    }
+
+    fn turn(&mut self) {
+        let mut turn = Turn::default();
+        (self.round, self.cancelled) = (0, false);
+        self.asked.clear();
+        self.jobs.clear();
+        self.wakes.clear();
+        let envelope = Envelope {
+            ingress: Some("channel".to_owned()),
+            reply_to: Some("ann".to_owned()),
+            ..Envelope::default()
+        };
+        let text = format!("Please, and keep {} to yourself.", secret().expose());
+        let mut input = Input::Begin { text, envelope, provider: "sim".into() };
+        for _ in 0..INPUTS {
+            let mut lent = Lent {
+                resolved: &self.resolved,
+                steps: self.steps,
+                secrets: &self.secrets,
+                world: &mut self.world,
+                log: &mut self.log,
+                transcript: &mut self.transcript,
+                failures: &mut self.failures,
+                grants: &mut self.grants,
+            };
+            let effects = turn.step(input, &mut lent);
+            self.learn();
+            if self.take(effects) {
+                self.log.set_turn(None);
+                return;
+            }
+            match self.next() {
+                Some(next) => input = next,
+                None => break,
+            }
+        }
+        self.complaints.push("a turn does not end".to_owned());
+        self.log.set_turn(None);
+    }
+
+    /// Effects become jobs. Whether the turn is over.
+    fn take(&mut self, effects: Vec<Effect>) -> bool {
+        let mut over = false;
+        for effect in effects {
+            assert!(!over, "something is wanted after the turn was over");
+            match effect {
+                Effect::Return(_) => over = true,
+                Effect::Wake(at) => self.wakes.push(at),
+                Effect::Ask(_, payload) => {
+                    if let Err(why) = acceptable(&payload) {
+                        self.complaints.push(format!("a provider would refuse a request: {why}"));
+                    }
+                    self.jobs.push(Job::Ask(payload));
+                }
+                Effect::AbandonAsk => self.jobs.retain(|job| !matches!(job, Job::Ask(_))),
+                Effect::RunHook(ticket, call) => self.jobs.push(Job::Hook(ticket, call)),
+                Effect::Inspect(ticket, _) => self.jobs.push(Job::Inspect(ticket)),
+                Effect::Prompt(request) => self.jobs.push(Job::Prompt(request, 0)),
+                Effect::Withdraw(id) => {
+                    self.jobs.retain(|job| !matches!(job, Job::Prompt(r, _) if r.id == id));
+                }
+                Effect::Start(ticket, ready) => {
+                    if let Some(told) = self.told.get_mut(&ticket.call) {
+                        told.started = true;
+                    }
+                    self.jobs.push(Job::Run(ticket, ready, false));
+                }
+                Effect::Abort(ticket) => self.abort(&ticket),
+            }
+        }
+        over
+    }
+
+    fn abort(&mut self, ticket: &Ticket) {
+        let same = |job: &Job| match job {
+            Job::Run(own, ..) | Job::Hook(own, _) | Job::Inspect(own) => own == ticket,
+            _ => false,
+        };
+        let Some(place) = self.jobs.iter().position(same) else { return };
+        if let Job::Run(ticket, ready, _) = self.jobs.swap_remove(place) {
+            self.jobs.push(Job::Torn(ticket, ready));
+        }
+    }
+
+    /// What the machine wrote about new calls, for the reference model.
+    fn learn(&mut self) {
+        let entries = &self.log.journal.entries()[self.read..];
+        self.read += entries.len();
+        let mut over = false;
+        for entry in entries {
+            match (&entry.event, &entry.call) {
+                (Event::ToolCallRequested(fact), Some(call)) => {
+                    let place = fact.index.unwrap_or(0) as usize;
+                    let Some(meant) = self.pending.get(place).copied() else { continue };
+                    let same = |one: &Meant| *one == meant;
+                    let seen_before =
+                        self.asked.iter().any(same) || self.pending[..place].iter().any(same);
+                    let told = Told {
+                        class: scene::class(meant.tool, meant.args),
+                        hook: HookSaid::Nothing,
+                        person: None,
+                        granted: self.grants.ids().next().is_some(),
+                        end: None,
+                        started: false,
+                        turn_over: false,
+                        seen_before,
+                        budget: self.resolved.knobs.call_budget.is_some(),
+                    };
+                    self.told.insert(Arc::clone(call), told);
+                    self.meant.insert(Arc::clone(call), meant);
+                }
+                (Event::ApprovalExpired(_), Some(call)) => {
+                    if let Some(told) = self.told.get_mut(call) {
+                        told.person.get_or_insert(PersonSaid::Nothing);
+                    }
+                }
+                (Event::GrantIssued(_), _) => {
+                    self.told.values_mut().for_each(|told| told.granted = true);
+                }
+                (Event::RepeatStopped(_) | Event::CancelAcknowledged(_), _) => over = true,
+                (Event::ToolCallSettled(fact), _) if stops(fact) => over = true,
+                _ => {}
+            }
+        }
+        if over {
+            // Calls may be closed from here on without having started.
+            self.told.values_mut().for_each(|told| told.turn_over = true);
+        }
+    }
+}
+
+/// A block by the loop guard may be the one that ends the turn.
+fn stops(fact: &crate::journal::event::call::ToolCallSettled) -> bool {
+    matches!(&fact.outcome, crate::journal::Outcome::Blocked { by } if by == "loop_guard")
+}

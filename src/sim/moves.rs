@@ -1,0 +1,262 @@
+//! What happens next in a simulated session: one job goes on, something comes from outside, or the
+//! clock moves.
+
+use std::sync::Arc;
+
+use super::actors::{self, Act};
+use super::driver::{Flavour, Job, Mode, Sim};
+use super::oracle::{End, HookSaid, PersonSaid};
+use super::scene::{self, secret};
+use super::swarm::Kind;
+use super::workload;
+use crate::base::digest::Digest;
+use crate::journal::Event;
+use crate::runtime::dialect::Payload;
+use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::guard::{
+    Answer, AnswerScope, ApprovalRequest, HookCall, HookVerdict, Point, Verdict,
+};
+use crate::runtime::turn::Ticket;
+use crate::runtime::turn::machine::Input;
+
+impl Sim<'_> {
+    /// The next input, by choice; `None` when nothing can ever happen again.
+    pub(super) fn next(&mut self) -> Option<Input> {
+        self.world.pass(1);
+        loop {
+            if let Some(outside) = self.outside() {
+                return Some(outside);
+            }
+            let idle = |job: &Job| matches!(job, Job::Run(_, _, true) | Job::Prompt(_, 9));
+            let awake: Vec<usize> =
+                (0..self.jobs.len()).filter(|place| !idle(&self.jobs[*place])).collect();
+            if awake.is_empty() {
+                let at = self.wakes.iter().copied().min()?;
+                self.wakes.retain(|wake| *wake != at);
+                self.world.move_to(at);
+                return Some(Input::Elapsed);
+            }
+            let place = awake[self.choices.pick(awake.len())];
+            if let Some(input) = self.go_on(place) {
+                return Some(input);
+            }
+        }
+    }
+
+    /// What comes from outside: a cancellation, a word, another model, a grant taken back.
+    fn outside(&mut self) -> Option<Input> {
+        if let Mode::Flavours(_) = self.mode {
+            if !self.cancelled && self.swarm.has(Kind::Cancels) && self.choices.pick(2) == 1 {
+                self.cancelled = true;
+                return Some(Input::Cancel("the user".to_owned()));
+            }
+            return None;
+        }
+        let (swarm, choices) = (&mut self.swarm, &mut *self.choices);
+        if !self.cancelled && swarm.strikes(Kind::Cancels, 16, choices) {
+            self.cancelled = true;
+            return Some(Input::Cancel(format!("the user, {}", secret().expose())));
+        }
+        if swarm.strikes(Kind::Steers, 20, choices) {
+            return Some(Input::Steered(format!("and {} too", secret().expose())));
+        }
+        if swarm.strikes(Kind::Switches, 20, choices) {
+            return Some(Input::Switched(["sim", "other"][choices.pick(2)].into()));
+        }
+        if swarm.has(Kind::Revokes) {
+            let id = self.grants.ids().next().map(str::to_owned)?;
+            if swarm.strikes(Kind::Revokes, 6, choices) {
+                return Some(Input::Revoked(id, "the operator".to_owned()));
+            }
+        }
+        None
+    }
+
+    /// One job goes on; `None` when it falls asleep instead.
+    fn go_on(&mut self, place: usize) -> Option<Input> {
+        match self.jobs.swap_remove(place) {
+            Job::Ask(payload) => Some(self.reply(&payload)),
+            Job::Hook(ticket, call) => Some(self.hook(ticket, &call)),
+            Job::Inspect(ticket) => {
+                Some(Input::Inspected(ticket, Some(Digest::of("operand", b"same"))))
+            }
+            Job::Prompt(request, times) => self.answer(request, times),
+            Job::Run(ticket, ready, _) => self.run(ticket, ready),
+            Job::Torn(ticket, ready) => Some(self.torn(ticket, &ready)),
+            Job::Late(ticket, ran) => Some(Input::Finished(ticket, ran)),
+        }
+    }
+
+    fn reply(&mut self, payload: &Payload) -> Input {
+        self.round += 1;
+        self.asked.append(&mut self.pending);
+        let (reply, meant) = match &self.mode {
+            Mode::Chance => workload::reply(
+                &mut self.swarm,
+                self.round,
+                &self.asked,
+                payload.dialect,
+                self.choices,
+            ),
+            Mode::Flavours(flavours) => super::explore::reply(flavours, self.round),
+        };
+        self.pending = meant;
+        if self.swarm.strikes(Kind::RepliesLate, 6, self.choices) {
+            self.world.pass(30_000);
+        }
+        Input::Replied(reply)
+    }
+
+    fn hook(&mut self, ticket: Ticket, call: &HookCall) -> Input {
+        if call.point != Point::BeforeCall {
+            let fails = self.swarm.strikes(Kind::WatcherFails, 4, self.choices);
+            let why = "the watcher looked away".to_owned();
+            let verdict = if fails { HookVerdict::Failed { why } } else { HookVerdict::Pass };
+            return Input::Hooked(ticket, verdict);
+        }
+        let (verdict, name, args) = actors::hook(&call.hook, &mut self.swarm, self.choices);
+        let guards = call.hook != "watcher";
+        if guards && let Some(told) = self.told.get_mut(&ticket.call) {
+            if matches!(verdict, HookVerdict::Cancel { .. } | HookVerdict::Failed { .. }) {
+                told.hook = HookSaid::Stop;
+            }
+            if let Some(meant) = self.meant.get_mut(&ticket.call) {
+                meant.tool = name.unwrap_or(meant.tool);
+                meant.args = args.unwrap_or(meant.args);
+                told.class = scene::class(meant.tool, meant.args);
+                // A rewriting may make a call the same as any other.
+                told.seen_before |= name.is_some() || args.is_some();
+            }
+        }
+        if matches!(verdict, HookVerdict::Rewrite { .. }) && guards {
+            self.told.values_mut().for_each(|told| told.seen_before = true);
+        }
+        Input::Hooked(ticket, verdict)
+    }
+
+    fn answer(&mut self, request: Box<ApprovalRequest>, times: u8) -> Option<Input> {
+        let call = self.call_of(&request);
+        if let Mode::Flavours(flavours) = &self.mode {
+            let yes = self.flavour(call.as_ref(), flavours).is_none_or(|f| f.person == Some(true));
+            let said = if yes { PersonSaid::StrongYes } else { PersonSaid::No };
+            self.note(call.as_ref(), said);
+            let scope = AnswerScope::Once;
+            let no = Verdict::No { reason: "no".to_owned() };
+            let verdict = if yes { Verdict::Yes { strong: true, scope } } else { no };
+            return Some(addressed(&request.id, verdict));
+        }
+        if self.swarm.has(Kind::NonInteractive) {
+            self.swarm.note(Kind::NonInteractive);
+            self.note(call.as_ref(), PersonSaid::Nothing);
+            return Some(addressed(&request.id, Verdict::Unreachable));
+        }
+        if self.swarm.strikes(Kind::SaysNothing, 5, self.choices) {
+            self.jobs.push(Job::Prompt(request, 9));
+            return None;
+        }
+        if self.swarm.strikes(Kind::SaysElsewhere, 4, self.choices) {
+            let (verdict, _) = actors::person(request.strong, &mut self.swarm, self.choices);
+            self.jobs.push(Job::Prompt(request, times));
+            return Some(addressed("apr_nobody", verdict));
+        }
+        let (verdict, mut said) = actors::person(request.strong, &mut self.swarm, self.choices);
+        if self.swarm.strikes(Kind::SaysLate, 5, self.choices) {
+            self.world.move_to(request.expires_at + 1);
+            if said != PersonSaid::No && said != PersonSaid::Nothing {
+                said = PersonSaid::Nothing;
+            }
+        }
+        if times == 0 {
+            self.note(call.as_ref(), said);
+        }
+        let id = request.id.clone();
+        if times == 0 && self.swarm.strikes(Kind::SaysTwice, 3, self.choices) {
+            self.jobs.push(Job::Prompt(request, 1));
+        }
+        Some(addressed(&id, verdict))
+    }
+
+    fn deadline_passed(&self) -> bool {
+        let mut entries = self.log.journal.entries().iter().rev();
+        let begins = entries.find(|entry| matches!(entry.event, Event::TurnStarted(_)));
+        let limit = self.resolved.knobs.turn_deadline_ms;
+        match (begins, limit) {
+            (Some(begins), Some(limit)) => self.world.time() >= begins.at.saturating_add(limit),
+            _ => false,
+        }
+    }
+
+    fn note(&mut self, call: Option<&Arc<str>>, said: PersonSaid) {
+        if let Some(told) = call.and_then(|call| self.told.get_mut(call)) {
+            told.person.get_or_insert(said);
+        }
+    }
+
+    fn call_of(&self, request: &ApprovalRequest) -> Option<Arc<str>> {
+        let mut entries = self.log.journal.entries().iter().rev();
+        let asked = entries.find(|entry| {
+            matches!(&entry.event, Event::ApprovalRequested(f) if f.approval_id == request.id)
+        });
+        asked.and_then(|entry| entry.call.clone())
+    }
+
+    fn flavour(&self, call: Option<&Arc<str>>, flavours: &[Flavour]) -> Option<Flavour> {
+        let mut order = self.told.keys();
+        order.position(|one| Some(one) == call).and_then(|place| flavours.get(place).copied())
+    }
+
+    fn run(&mut self, ticket: Ticket, ready: Arc<Ready>) -> Option<Input> {
+        let name = ready.permitted().validated().resolved().tool().id().as_str().to_owned();
+        let act = match &self.mode {
+            Mode::Flavours(flavours) => {
+                super::explore::act(flavours.get(ticket.slot).copied(), &name)
+            }
+            Mode::Chance => match scene::find(&name) {
+                Some(tool) => actors::tool(tool, &mut self.swarm, self.choices),
+                None => return None,
+            },
+        };
+        match act {
+            Act::Hangs => {
+                self.jobs.push(Job::Run(ticket, ready, true));
+                None
+            }
+            Act::Ends(ran, end) => {
+                if self.swarm.strikes(Kind::ToolTwice, 4, self.choices) {
+                    self.jobs.push(Job::Late(ticket.clone(), ran.clone()));
+                }
+                Some(self.ended(ticket, ran, end))
+            }
+        }
+    }
+
+    fn ended(&mut self, ticket: Ticket, ran: Ran, end: End) -> Input {
+        if let Some(told) = self.told.get_mut(&ticket.call) {
+            told.end = Some(end);
+        }
+        Input::Finished(ticket, ran)
+    }
+
+    fn torn(&mut self, ticket: Ticket, ready: &Arc<Ready>) -> Input {
+        let faster = match self.mode {
+            Mode::Chance => self.swarm.strikes(Kind::ToolFaster, 2, self.choices),
+            Mode::Flavours(_) => self.choices.pick(2) == 1,
+        };
+        if faster {
+            let name = ready.permitted().validated().resolved().tool().id().as_str();
+            let ran = Ran::ok(format!("{name} was faster"), super::explore::seen());
+            let structured = (name == "order.show").then(|| serde_json::json!({"total": 1}));
+            return self.ended(ticket, Ran { structured, ..ran }, End::Good);
+        }
+        let cancelled = self.cancelled || self.deadline_passed();
+        if let Some(told) = self.told.get_mut(&ticket.call) {
+            told.end = Some(if cancelled { End::Torn } else { End::Bad });
+        }
+        Input::TornDown(ticket, "killed".to_owned())
+    }
+}
+
+fn addressed(id: &str, verdict: Verdict) -> Input {
+    let (approval_id, decider) = (id.to_owned(), "ann".to_owned());
+    Input::Answered(Answer { approval_id, verdict, decider }, "scripted")
+}

@@ -1,0 +1,333 @@
+//! The small world in which simulated sessions happen: a tool of every kind, a few rules, and what
+//! each call of them must come to, written down by hand and not computed by the runtime.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+
+use crate::base::secret::Secret;
+use crate::runtime::catalog::Registry;
+use crate::runtime::credential::Broker;
+use crate::runtime::policy::{Principal, Rules};
+use crate::runtime::resolved::ViewCache;
+use crate::tool::descriptor::Descriptor;
+use crate::tool::id::ToolId;
+use crate::tool::manifest;
+
+/// What policy makes of a call, before a person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// No such tool in the view.
+    Unavailable,
+    /// The arguments fail.
+    Rejected,
+    /// A rule denies it.
+    Deny,
+    /// A person confirms in the stronger way.
+    Strong,
+    /// A person is asked.
+    Ask,
+    /// It runs by itself.
+    Free,
+}
+
+/// One tool of the scene.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool {
+    /// The name a model uses.
+    pub name: &'static str,
+    /// What policy makes of it when the arguments are good.
+    pub class: Class,
+    /// Whether it changes anything.
+    pub writes: bool,
+    /// Whether repeating it is its purpose.
+    pub polls: bool,
+    /// Whether it declares the approval marker.
+    pub marked: bool,
+    /// Faults after which it is tried again, and how often.
+    pub retries: usize,
+    /// The rest of its manifest.
+    manifest: &'static str,
+}
+
+const fn tool(name: &'static str, class: Class, manifest: &'static str) -> Tool {
+    Tool { name, class, writes: false, polls: false, marked: false, retries: 0, manifest }
+}
+
+/// The tools, the first three for exhaustive exploration.
+pub const TOOLS: [Tool; 14] = [
+    tool(
+        "note.read",
+        Class::Free,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['workspace:a'], writes: []}",
+    ),
+    tool(
+        "gauge.read",
+        Class::Free,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:gauge'], writes: []}",
+    ),
+    Tool {
+        marked: true,
+        writes: true,
+        ..tool(
+            "mail.send",
+            Class::Ask,
+            "intent: {actionTypes: [external_send]}\neffects: {reads: [], writes: ['api:mail'], \
+             externalCalls: true, mutatesState: true}\npermissions: {approvalMarker: approved}",
+        )
+    },
+    Tool {
+        writes: true,
+        ..tool(
+            "note.write",
+            Class::Free,
+            "intent: {actionTypes: [write]}\neffects: {reads: [], writes: ['workspace:a']}\n\
+             sandbox: {mode: workspace_write}",
+        )
+    },
+    Tool {
+        writes: true,
+        ..tool(
+            "page.write",
+            Class::Free,
+            "intent: {actionTypes: [write]}\neffects: {reads: [], writes: ['workspace:b/**']}\n\
+             sandbox: {mode: workspace_write}",
+        )
+    },
+    Tool {
+        writes: true,
+        ..tool(
+            "base.drop",
+            Class::Strong,
+            "intent: {actionTypes: [delete]}\neffects: {reads: [], writes: [], deletes: \
+             ['api:base'], mutatesState: true}",
+        )
+    },
+    Tool {
+        writes: true,
+        ..tool(
+            "fax.send",
+            Class::Ask,
+            "intent: {actionTypes: [external_send]}\neffects: {reads: [], writes: ['api:fax'], \
+             externalCalls: true, mutatesState: true}\npermissions: {approvalPolicy: always}\n\
+             execution: {delivery: {to: reply_to}}",
+        )
+    },
+    Tool {
+        polls: true,
+        ..tool(
+            "inbox.poll",
+            Class::Free,
+            "intent: {actionTypes: [read]}\neffects: {reads: ['memory:inbox'], writes: []}\n\
+             execution: {polling: true}",
+        )
+    },
+    Tool {
+        retries: 2,
+        ..tool(
+            "index.build",
+            Class::Free,
+            "intent: {actionTypes: [compute]}\neffects: {reads: [], writes: [], idempotent: true}\n\
+             execution: {retryPolicy: {maxRetries: 2, retryOn: [flaky, timeout], backoffMs: 50}}",
+        )
+    },
+    tool(
+        "order.show",
+        Class::Free,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:order'], writes: []}\n\
+         contextPolicy: {exposeOutputToModel: structured}",
+    ),
+    tool(
+        "vault.open",
+        Class::Free,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:vault'], writes: []}\n\
+         credentials: {strategy: system, requiredSecrets: [vault-key]}",
+    ),
+    tool(
+        "quiet.read",
+        Class::Free,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:quiet'], writes: []}\n\
+         observability: {logArgs: false}\nhooks: {postCall: [watcher]}",
+    ),
+    tool(
+        "gate.pass",
+        Class::Free,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:gate'], writes: []}\n\
+         hooks: {preCall: [gatekeeper]}",
+    ),
+    // Excluded by name: registered, never shown.
+    tool(
+        "attic.read",
+        Class::Unavailable,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:attic'], writes: []}",
+    ),
+];
+
+/// A name that is no tool's.
+pub const INVENTED: &str = "time.travel";
+
+/// What a model may put into a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Args {
+    /// Right, the first of two.
+    Good,
+    /// Right, the second.
+    Other,
+    /// Right, with what a rule forbids.
+    Forbidden,
+    /// Right, with a secret in it.
+    Secret,
+    /// With the approval marker, at two depths.
+    Marker,
+    /// Of a wrong type.
+    WrongType,
+    /// Without what is required.
+    Missing,
+    /// Cut off in the middle.
+    Cut,
+    /// Nothing at all.
+    Blank,
+    /// A number that is none.
+    NotFinite,
+}
+
+/// All of them, the good ones first.
+pub const ARGS: [Args; 10] = [
+    Args::Good,
+    Args::Other,
+    Args::Forbidden,
+    Args::Secret,
+    Args::Marker,
+    Args::WrongType,
+    Args::Missing,
+    Args::Cut,
+    Args::Blank,
+    Args::NotFinite,
+];
+
+impl Args {
+    /// As a model writes it.
+    pub fn text(self) -> String {
+        match self {
+            Self::Good => r#"{"path":"a"}"#.to_owned(),
+            Self::Other => r#"{"path":"b"}"#.to_owned(),
+            Self::Forbidden => r#"{"path":"forbidden"}"#.to_owned(),
+            Self::Secret => format!(r#"{{"path":"{}"}}"#, secret().expose()),
+            Self::Marker => r#"{"path":"a","approved":true,"more":{"approved":1}}"#.to_owned(),
+            Self::WrongType => r#"{"path":7}"#.to_owned(),
+            Self::Missing => "{}".to_owned(),
+            Self::Cut => r#"{"path":"a"#.to_owned(),
+            Self::Blank => String::new(),
+            Self::NotFinite => r#"{"path":NaN}"#.to_owned(),
+        }
+    }
+
+    /// Whether they pass the schema of every tool here, marker aside.
+    fn pass(self) -> bool {
+        matches!(self, Self::Good | Self::Other | Self::Forbidden | Self::Secret)
+    }
+}
+
+/// What a call must come to before anybody is asked.
+pub fn class(name: &str, args: Args) -> Class {
+    let known = TOOLS.iter().find(|tool| tool.name == name || alias(tool.name) == name);
+    let Some(tool) = known else { return Class::Unavailable };
+    let passes = args.pass() || (args == Args::Marker && tool.marked);
+    match (tool.class, args) {
+        (Class::Unavailable, _) => Class::Unavailable,
+        _ if !passes => Class::Rejected,
+        (_, Args::Forbidden) => Class::Deny,
+        (class, _) => class,
+    }
+}
+
+/// The tool a name stands for.
+pub fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name || alias(tool.name) == name)
+}
+
+/// The name a provider accepts.
+pub fn alias(name: &str) -> String {
+    name.replace('.', "_")
+}
+
+/// The secret that everybody might leak.
+pub fn secret() -> &'static Secret {
+    static SECRET: LazyLock<Secret> = LazyLock::new(|| Secret::canary("simulator", 0));
+    &SECRET
+}
+
+/// What all sessions share.
+#[derive(Debug)]
+pub struct Scene {
+    /// The tools.
+    pub registry: Arc<Registry>,
+    /// The rules.
+    pub rules: Arc<Rules>,
+    /// Who acts.
+    pub principal: Principal,
+    /// The credentials.
+    pub broker: Broker,
+    /// Names kept out.
+    pub excluded: BTreeSet<ToolId>,
+    /// Views compiled before.
+    pub views: Arc<ViewCache>,
+}
+
+const RULES: &str = "schema: proofmark/rules@1
+rules:
+  - id: forbidden-path
+    decision: deny
+    reason: nobody touches this
+    when: {args: {path: {equals: forbidden}}}
+    examples: [{tool: note.read, args: {path: forbidden}}]
+    counterexamples: [{tool: note.read, args: {path: a}}]
+";
+
+impl Scene {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// When a manifest or a rule here is wrong: a bug of ours.
+    pub fn new() -> Result<Self, String> {
+        let descriptors: Result<Vec<Descriptor>, String> = TOOLS.iter().map(descriptor).collect();
+        let registry = Registry::new(descriptors?).map_err(|errors| format!("{errors:?}"))?;
+        let registry = Arc::new(registry);
+        let scopes = ["workspace_write"].map(str::to_owned).into();
+        let principal = Principal { id: "dev".to_owned(), scopes };
+        let rules = Rules::parse("rules", RULES, &registry, &principal)
+            .map_err(|problems| format!("{problems:?}"))?;
+        Ok(Self {
+            registry,
+            rules: Arc::new(rules),
+            principal,
+            broker: Broker::new(BTreeMap::from([("vault-key".to_owned(), secret().clone())])),
+            excluded: ToolId::parse("attic.read").into_iter().collect(),
+            views: Arc::default(),
+        })
+    }
+}
+
+fn descriptor(tool: &Tool) -> Result<Descriptor, String> {
+    let schema = "{type: object, properties: {path: {type: string}, to: {type: string}, more: \
+                  {type: object}}, required: [path], additionalProperties: false}";
+    let output = "{type: object, properties: {total: {type: integer}}, required: [total]}";
+    let output =
+        if tool.name == "order.show" { format!(", outputSchema: {output}") } else { String::new() };
+    let text = format!(
+        "schema: proofmark/tool@1\ntoolId: {}\ndescription: {{summary: Does {}.}}\n\
+         schemas: {{inputSchema: {schema}{output}}}\n{}\n",
+        tool.name, tool.name, tool.manifest
+    );
+    manifest::parse(tool.name, &text).map_err(|problems| format!("{problems:?}\n{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scene_is_sound() {
+        let scene = Scene::new().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scene.registry.len(), TOOLS.len());
+    }
+}
