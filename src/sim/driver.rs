@@ -76,7 +76,7 @@ pub(super) enum Job {
     Inspect(Ticket),
     Prompt(Box<ApprovalRequest>, u8),
     Run(Ticket, Arc<Ready>, bool),
-    Torn(Ticket, Arc<Ready>),
+    Torn(Ticket, Arc<Ready>, bool),
     Late(Ticket, Ran),
 }
 
@@ -101,6 +101,7 @@ pub struct Sim<'a> {
     pub(super) pending: Vec<Meant>,
     pub(super) round: u32,
     pub(super) cancelled: bool,
+    pub(super) rewritten: bool,
     pub(super) read: usize,
     pub(super) complaints: Vec<String>,
 }
@@ -191,11 +192,7 @@ impl<'a> Sim<'a> {
             registry: Arc::clone(&scene.registry),
             principal: scene.principal.clone(),
             rules: Arc::clone(&scene.rules),
-            environment: Environment {
-                evaluation: true,
-                max_tools: 64,
-                ..Environment::default()
-            },
+            environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
             excluded: scene.excluded.clone(),
             knobs,
             intent: ("rules".to_owned(), crate::tool::intent::Intent::default()),
@@ -230,6 +227,7 @@ impl<'a> Sim<'a> {
             pending: Vec::new(),
             round: 0,
             cancelled: false,
+            rewritten: false,
             read,
             complaints: Vec::new(),
         }
@@ -237,7 +235,7 @@ impl<'a> Sim<'a> {
 
     fn turn(&mut self) {
         let mut turn = Turn::default();
-        (self.round, self.cancelled) = (0, false);
+        (self.round, self.cancelled, self.rewritten) = (0, false, false);
         self.asked.clear();
         self.jobs.clear();
         self.wakes.clear();
@@ -314,7 +312,9 @@ impl<'a> Sim<'a> {
         };
         let Some(place) = self.jobs.iter().position(same) else { return };
         if let Job::Run(ticket, ready, _) = self.jobs.swap_remove(place) {
-            self.jobs.push(Job::Torn(ticket, ready));
+            // Why it is torn down is decided now, whatever comes before it is gone.
+            let cancelled = self.cancelled || self.deadline_passed();
+            self.jobs.push(Job::Torn(ticket, ready, cancelled));
         }
     }
 
@@ -329,8 +329,9 @@ impl<'a> Sim<'a> {
                     let place = fact.index.unwrap_or(0) as usize;
                     let Some(meant) = self.pending.get(place).copied() else { continue };
                     let same = |one: &Meant| *one == meant;
-                    let seen_before =
-                        self.asked.iter().any(same) || self.pending[..place].iter().any(same);
+                    let seen_before = self.rewritten
+                        || self.asked.iter().any(same)
+                        || self.pending[..place].iter().any(same);
                     let told = Told {
                         class: scene::class(meant.tool, meant.args),
                         hook: HookSaid::Nothing,

@@ -82,7 +82,7 @@ impl Sim<'_> {
             }
             Job::Prompt(request, times) => self.answer(request, times),
             Job::Run(ticket, ready, _) => self.run(ticket, ready),
-            Job::Torn(ticket, ready) => Some(self.torn(ticket, &ready)),
+            Job::Torn(ticket, ready, cancelled) => Some(self.torn(ticket, &ready, cancelled)),
             Job::Late(ticket, ran) => Some(Input::Finished(ticket, ran)),
         }
     }
@@ -129,6 +129,7 @@ impl Sim<'_> {
             }
         }
         if matches!(verdict, HookVerdict::Rewrite { .. }) && guards {
+            self.rewritten = true;
             self.told.values_mut().for_each(|told| told.seen_before = true);
         }
         Input::Hooked(ticket, verdict)
@@ -162,9 +163,9 @@ impl Sim<'_> {
         let (verdict, mut said) = actors::person(request.strong, &mut self.swarm, self.choices);
         if self.swarm.strikes(Kind::SaysLate, 5, self.choices) {
             self.world.move_to(request.expires_at + 1);
-            if said != PersonSaid::No && said != PersonSaid::Nothing {
-                said = PersonSaid::Nothing;
-            }
+        }
+        if self.world.time() > request.expires_at && said != PersonSaid::No {
+            said = PersonSaid::Nothing;
         }
         if times == 0 {
             self.note(call.as_ref(), said);
@@ -176,7 +177,7 @@ impl Sim<'_> {
         Some(addressed(&id, verdict))
     }
 
-    fn deadline_passed(&self) -> bool {
+    pub(super) fn deadline_passed(&self) -> bool {
         let mut entries = self.log.journal.entries().iter().rev();
         let begins = entries.find(|entry| matches!(entry.event, Event::TurnStarted(_)));
         let limit = self.resolved.knobs.turn_deadline_ms;
@@ -237,7 +238,7 @@ impl Sim<'_> {
         Input::Finished(ticket, ran)
     }
 
-    fn torn(&mut self, ticket: Ticket, ready: &Arc<Ready>) -> Input {
+    fn torn(&mut self, ticket: Ticket, ready: &Arc<Ready>, cancelled: bool) -> Input {
         let faster = match self.mode {
             Mode::Chance => self.swarm.strikes(Kind::ToolFaster, 2, self.choices),
             Mode::Flavours(_) => self.choices.pick(2) == 1,
@@ -248,7 +249,6 @@ impl Sim<'_> {
             let structured = (name == "order.show").then(|| serde_json::json!({"total": 1}));
             return self.ended(ticket, Ran { structured, ..ran }, End::Good);
         }
-        let cancelled = self.cancelled || self.deadline_passed();
         if let Some(told) = self.told.get_mut(&ticket.call) {
             told.end = Some(if cancelled { End::Torn } else { End::Bad });
         }
