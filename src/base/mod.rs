@@ -1,7 +1,7 @@
 //! Words without domain: canonical text, digests, bounds, secrets, positions in files, the world.
 //!
 //! Nothing here knows what a tool is. Reading order: `digest`, `canon`, `problem`, `document`,
-//! `bounded`, `secret`, `jsonl`, `world`, `yaml`.
+//! `secret`, `redact`, `media`, `bounded`, `jsonl`, `world`, `yaml`.
 
 pub mod bounded;
 pub mod canon;
@@ -9,7 +9,9 @@ pub mod caught;
 pub mod digest;
 pub mod document;
 pub mod jsonl;
+pub mod media;
 pub mod problem;
+pub mod redact;
 pub mod secret;
 pub mod world;
 pub mod yaml;

@@ -7,7 +7,7 @@ pub mod ready;
 pub mod simulated;
 pub mod workspace;
 
-pub use ran::Ran;
+pub use ran::{Attachment, Ran};
 pub use ready::Ready;
 pub use workspace::Workspace;
 
@@ -22,7 +22,7 @@ pub async fn run(ready: &Ready, workspace: &mut Workspace, broker: &Broker) -> R
     let work = async {
         match ready.plan().adapter {
             Adapter::Simulated => simulated::run(ready, broker),
-            Adapter::Builtin(Builtin::CommandRun) => command::run(ready, workspace).await,
+            Adapter::Builtin(Builtin::CommandRun) => command::run(ready, workspace, broker).await,
             Adapter::Builtin(builtin) => builtin::run(builtin, ready, workspace),
         }
     };
