@@ -1,5 +1,8 @@
 //! Truncation that says what was lost.
 
+use super::media;
+use super::secret::SecretSet;
+
 /// A text cut to a limit, with the count of what was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounded {
@@ -11,69 +14,122 @@ pub struct Bounded {
     pub cut: bool,
 }
 
+/// Where the words about a cut do not fit.
+const ELLIPSIS: &str = "…";
+
+/// Head and tail of a cut text are at least so many Unicode scalar values together.
+const ENDS: usize = 3;
+
 /// Cuts `text` to at most `max_chars` Unicode scalar values, the marker included, keeping head
-/// and tail. When even the marker does not fit, the head alone is kept.
+/// and tail. Where they do not fit beside the marker, a shorter one is taken; where not even
+/// that fits, the head alone is kept.
 pub fn bound(text: &str, max_chars: usize) -> Bounded {
     // Bytes are never fewer than scalar values, so the common case needs no counting.
-    if text.len() <= max_chars {
-        let total_chars = text.chars().count();
-        return Bounded { text: text.to_owned(), total_chars, cut: false };
-    }
     let total_chars = text.chars().count();
-    if total_chars <= max_chars {
+    if text.len() <= max_chars || total_chars <= max_chars {
         return Bounded { text: text.to_owned(), total_chars, cut: false };
     }
     let marker = format!("\n[… {total_chars} characters in all; the middle is cut …]\n");
-    let room = max_chars.saturating_sub(marker.chars().count());
-    if room == 0 {
+    let room = |marker: &str| max_chars.checked_sub(marker.chars().count() + ENDS);
+    let marker = [marker.as_str(), ELLIPSIS].into_iter().find(|marker| room(marker).is_some());
+    let Some(marker) = marker else {
         let text = text.chars().take(max_chars).collect();
         return Bounded { text, total_chars, cut: true };
-    }
-    let head = room - room / 3;
-    let mut out: String = text.chars().take(head).collect();
-    out.push_str(&marker);
-    out.extend(text.chars().skip(total_chars - room / 3));
+    };
+    let ends = max_chars - marker.chars().count();
+    let tail = ends / 3;
+    let mut out: String = text.chars().take(ends - tail).collect();
+    out.push_str(marker);
+    out.extend(text.chars().skip(total_chars - tail));
     Bounded { text: out, total_chars, cut: true }
 }
 
-/// The head of a stream of bytes, with the count of what there was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BoundedBytes {
+/// At least so many bytes beyond its limit are kept of a stream, so that a secret across the limit
+/// is seen whole.
+const SPARE: usize = 1024;
+
+/// The head of a stream of bytes, with the count of what there was. Nothing of it is shown before
+/// it is scrubbed, and what is shown ends before a secret that the limit cuts.
+#[derive(Clone)]
+pub struct BoundedBytes<'a> {
+    secrets: &'a SecretSet,
     kept: Vec<u8>,
     limit: usize,
     total: u64,
 }
 
-impl BoundedBytes {
-    /// Nothing yet; at most `limit` bytes will be kept.
-    pub fn new(limit: u64) -> Self {
+impl<'a> BoundedBytes<'a> {
+    /// Nothing yet; at most `limit` bytes will be shown.
+    pub fn new(limit: u64, secrets: &'a SecretSet) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self { kept: Vec::new(), limit, total: 0 }
+        Self { secrets, kept: Vec::new(), limit, total: 0 }
     }
 
     /// Keeps what there is room for and counts everything.
     pub fn extend(&mut self, bytes: &[u8]) {
-        let room = self.limit.saturating_sub(self.kept.len()).min(bytes.len());
+        let spare = SPARE.max(self.secrets.longest());
+        let most = self.limit.saturating_add(spare);
+        let room = most.saturating_sub(self.kept.len()).min(bytes.len());
         self.kept.extend_from_slice(&bytes[..room]);
         self.total = self.total.saturating_add(bytes.len() as u64);
     }
 
-    /// What was kept, bytes that are no UTF-8 replaced, with a marker when something was cut.
+    /// Bytes there were.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// What kind of bytes they are; `None` for text.
+    pub fn media_type(&self) -> Option<&'static str> {
+        media::binary(&self.kept, self.is_cut())
+    }
+
+    /// The head as bytes, known secrets overwritten.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.secrets.mask(self.kept.clone());
+        bytes.truncate(self.limit);
+        bytes
+    }
+
+    /// The head as text, scrubbed, bytes that are no UTF-8 replaced, with a marker when something
+    /// was cut.
     pub fn text(&self) -> String {
-        let mut text = String::from_utf8_lossy(&self.kept).into_owned();
-        let (kept, total) = (self.kept.len(), self.total);
-        if total > kept as u64 {
-            text.push_str(&format!(
-                "\n[… {total} bytes in all; only the first {kept} are kept …]\n"
-            ));
+        let total = self.total;
+        if !self.is_cut() {
+            let text = String::from_utf8_lossy(&self.kept);
+            return self.secrets.scrub(&text).into_owned();
         }
+        let whole = total == self.kept.len() as u64;
+        let text = String::from_utf8_lossy(if whole { &self.kept } else { characters(&self.kept) });
+        let mut stream = self.secrets.stream();
+        let mut text = stream.push(&text);
+        if whole {
+            text.push_str(&stream.finish());
+        }
+        // Without the end of the stream, what may be the beginning of a secret is not shown.
+        text.truncate(text.floor_char_boundary(self.limit));
+        let kept = text.len();
+        text.push_str(&format!("\n[… {total} bytes in all; only the first {kept} are kept …]\n"));
         text
+    }
+
+    fn is_cut(&self) -> bool {
+        self.total > self.limit as u64
+    }
+}
+
+/// Without the beginning of a character at the end.
+fn characters(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::secret::Secret;
     use proptest::prelude::*;
 
     #[test]
@@ -87,7 +143,8 @@ mod tests {
 
     #[test]
     fn cut_bytes_say_so() {
-        let mut bytes = BoundedBytes::new(4);
+        let secrets = SecretSet::default();
+        let mut bytes = BoundedBytes::new(4, &secrets);
         bytes.extend(b"abc");
         assert_eq!(bytes.text(), "abc");
         bytes.extend(b"d");
@@ -96,13 +153,69 @@ mod tests {
         assert_eq!(bytes.text(), "abcd\n[… 6 bytes in all; only the first 4 are kept …]\n");
     }
 
+    #[test]
+    fn no_character_is_cut() {
+        let secrets = SecretSet::default();
+        for (limit, head) in [(4, "ab"), (5, "ab…"), (6, "ab…")] {
+            let mut bytes = BoundedBytes::new(limit, &secrets);
+            bytes.extend("ab……".as_bytes());
+            bytes.extend(&"…".repeat(2000).as_bytes()[..5000]);
+            assert_eq!(bytes.media_type(), None);
+            assert!(bytes.text().starts_with(&format!("{head}\n[… ")), "{}", bytes.text());
+        }
+    }
+
+    /// A secret at every place around the limit, and around the end of what is kept.
+    #[test]
+    fn no_secret_is_cut_in_two() {
+        let secret = Secret::canary("cut", 1);
+        let secrets = SecretSet::new([secret.clone()]);
+        let canary = secret.expose();
+        let limit = 64;
+        for at in (0..100).chain(limit + SPARE - 60..limit + SPARE + 20) {
+            for after in [0, 3000] {
+                let text = format!("{}{canary}{}", "x".repeat(at), "y".repeat(after));
+                let mut bytes = BoundedBytes::new(limit as u64, &secrets);
+                text.as_bytes().chunks(7).for_each(|chunk| bytes.extend(chunk));
+                let shown = bytes.text();
+                assert!(!shown.contains("pmk"), "{at}: {shown}");
+                assert!(shown.starts_with(&"x".repeat(at.min(limit))), "{at}: {shown}");
+                let binary = bytes.bytes();
+                assert!(binary.len() <= limit);
+                let rest = &binary[at.min(limit)..(at + canary.len()).min(limit)];
+                assert!(rest.iter().all(|byte| *byte == b'*'), "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_across_the_limit_is_not_shown() {
+        let secrets = SecretSet::default();
+        for at in 0..80 {
+            let mut bytes = BoundedBytes::new(64, &secrets);
+            let key =
+                "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n".to_owned() + &"A\n".repeat(2000);
+            bytes.extend(format!("{}\n{key}", "x".repeat(at)).as_bytes());
+            assert!(!bytes.text().contains("MII"), "{at}: {}", bytes.text());
+        }
+    }
+
     proptest! {
         #[test]
-        fn never_longer_than_the_limit(text in "\\PC{0,300}", max in 0_usize..200) {
+        fn both_ends_are_kept(text in any::<String>(), max in 0_usize..300) {
             let cut = bound(&text, max);
             prop_assert!(cut.text.chars().count() <= max);
             prop_assert_eq!(cut.cut, text.chars().count() > max);
-            if !cut.cut { prop_assert_eq!(cut.text, text); }
+            if !cut.cut {
+                prop_assert_eq!(cut.text, text);
+            } else if max > ENDS {
+                let (head, tail) = cut.text.split_once(['…', '\n']).unwrap_or_default();
+                let tail = tail.rsplit(['…', '\n']).next().unwrap_or_default();
+                prop_assert!(!head.is_empty() || text.starts_with(['…', '\n']));
+                prop_assert!(text.starts_with(head) && text.ends_with(tail));
+            } else {
+                prop_assert!(text.starts_with(&cut.text));
+            }
         }
     }
 }

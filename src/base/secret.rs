@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
 use super::digest::{Digest, Hasher};
+use super::redact::known::Known;
+use super::redact::{self, Rules, StreamScrubber};
 
 /// Every canary begins so. A canary is a made-up secret that a trial plants; wherever one turns
 /// up, something leaked.
@@ -51,34 +51,32 @@ pub fn keyed_hash(key: &str, text: &str) -> Digest {
     Hasher::new("secret").field(key.as_bytes()).field(text.as_bytes()).finish()
 }
 
-/// The known secrets of a session; replaces each of them in any text.
+/// The known secrets of a session; replaces each of them in any text, and what looks like one.
 #[derive(Clone, Default)]
 pub struct SecretSet {
     values: Vec<Secret>,
-    finder: Option<AhoCorasick>,
+    known: Known,
+    by_value_alone: bool,
 }
 
 impl SecretSet {
-    /// Builds the set. Values shorter than four characters are left out: replacing them would
-    /// destroy ordinary text.
+    /// Builds the set. Values of less than four characters, blanks around them not counted, are
+    /// left out: replacing them would destroy ordinary text. A value is found with and without
+    /// the blanks around it.
     pub fn new(values: impl IntoIterator<Item = Secret>) -> Self {
-        let values: Vec<Secret> =
-            values.into_iter().filter(|value| value.0.chars().count() >= 4).collect();
-        let mut patterns: Vec<String> = values.iter().map(|value| value.0.clone()).collect();
-        // A secret inside JSON text stands there escaped.
-        for value in &values {
-            let escaped = serde_json::Value::from(value.0.as_str()).to_string();
-            let inner = escaped[1..escaped.len() - 1].to_owned();
-            if inner != value.0 {
-                patterns.push(inner);
-            }
-        }
-        let finder = (!patterns.is_empty())
-            .then(|| {
-                AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok()
-            })
-            .flatten();
-        Self { values, finder }
+        let long = |value: &Secret| value.0.trim().chars().count() >= 4;
+        let values: Vec<Secret> = values.into_iter().filter(long).collect();
+        let mut spellings: Vec<String> = values.iter().map(|value| value.0.clone()).collect();
+        spellings.extend(values.iter().map(|value| value.0.trim().to_owned()));
+        spellings.sort_unstable();
+        spellings.dedup();
+        Self { values, known: Known::new(spellings), by_value_alone: false }
+    }
+
+    /// Whether texts are searched for the shapes of secrets too; they are unless told otherwise.
+    #[must_use]
+    pub fn with_patterns(self, patterns: bool) -> Self {
+        Self { by_value_alone: !patterns, ..self }
     }
 
     /// How many secrets it knows.
@@ -96,15 +94,38 @@ impl SecretSet {
         &self.values
     }
 
-    /// The text with every known secret replaced by [`REDACTED`]; borrowed when there was none.
+    /// Bytes of the longest known secret.
+    pub fn longest(&self) -> usize {
+        self.known.longest()
+    }
+
+    /// The text with every known secret replaced by [`REDACTED`], and what has the shape of one
+    /// by a mark with that shape's name, `[redacted:NAME]`; borrowed when there was none. Escapes
+    /// hide nothing, and valid JSON stays valid.
     pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match &self.finder {
-            Some(finder) if finder.is_match(text) => {
-                let with = vec![REDACTED; finder.patterns_len()];
-                Cow::Owned(finder.replace_all(text, &with))
-            }
-            _ => Cow::Borrowed(text),
-        }
+        redact::scrub(self.rules(), text)
+    }
+
+    /// As [`Self::scrub`], by known value alone: for text that is acted upon, where a shape that
+    /// was mistaken for a secret would change what is done.
+    pub fn scrub_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        redact::scrub(Rules { patterns: false, ..self.rules() }, text)
+    }
+
+    /// Scrubs a text that comes in pieces.
+    pub fn stream(&self) -> StreamScrubber<'_> {
+        StreamScrubber::new(self)
+    }
+
+    /// Bytes that are no text, every known secret in them overwritten with `*`. Their number
+    /// stays.
+    pub fn mask(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.known.mask(bytes)
+    }
+
+    /// What to look for.
+    pub(in crate::base) fn rules(&self) -> Rules<'_> {
+        Rules { known: &self.known, patterns: !self.by_value_alone }
     }
 }
 

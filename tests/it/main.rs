@@ -18,6 +18,7 @@ mod lifecycle;
 mod metatool;
 mod policy;
 mod prompts;
+mod redaction;
 mod session;
 mod support;
 mod tools;

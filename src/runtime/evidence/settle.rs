@@ -1,4 +1,5 @@
-//! From `Ran` to `Settled`: scrub, normalise, verify, store, preview, receipt.
+//! From `Ran` to `Settled`: verify, take out what is no text, scrub, normalise, store, preview,
+//! receipt.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::receipt::{self, ReceiptKey};
-use super::{preview, verify};
+use super::{Stored, attached, preview, verify};
 use crate::base::bounded::Bounded;
 use crate::base::digest::Digest;
 use crate::base::secret::SecretSet;
@@ -16,6 +17,7 @@ use crate::journal::event::call::{
 };
 use crate::journal::outcome::{Fault, Outcome};
 use crate::journal::receipt::Scope;
+use crate::runtime::catalog::Registered;
 use crate::runtime::exec::{Ran, Ready};
 use crate::tool::descriptor::OutputExposure;
 
@@ -57,6 +59,10 @@ pub struct Settled {
     pub validated: ToolResultValidated,
     /// The full output, where only a part returns.
     pub artifact: Option<Arc<str>>,
+    /// What the result held that is no text, as it is to be kept.
+    pub artifacts: Vec<Stored>,
+    /// The command line that ran, scrubbed.
+    pub command: Option<String>,
     /// Only for successes.
     pub receipt: Option<ReceiptIssued>,
     /// The one outcome.
@@ -70,35 +76,42 @@ pub struct Settled {
 /// Settles one execution.
 pub fn settle(ready: &Ready, ran: Ran, cx: Settling<'_>) -> Settled {
     let call = ready.permitted().validated();
-    let tool = call.resolved().tool();
+    settled(call.resolved().tool(), call.args_digest(), ran, cx)
+}
+
+fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_>) -> Settled {
     let policy = &tool.descriptor.context_policy;
     let verification = verify::verify(tool, &ran);
     let redact = cx.redact;
-    let output = redact(cx.secrets, preview::normalise(&ran.output));
-    let fault = ran
-        .fault
-        .or(verification.fault)
-        .map(|fault| Fault { message: redact(cx.secrets, &fault.message).into_owned(), ..fault });
+    let clean = |text: &str| redact(cx.secrets, text).into_owned();
+    let artifacts = attached::take(&mut ran, cx.secrets);
+    let output = preview::with_notes(&redact(cx.secrets, &ran.output), &artifacts);
+    let output = preview::normalise(&output);
+    let fault = ran.fault.or(verification.fault).map(|fault| Fault {
+        code: clean(&fault.code),
+        message: clean(&fault.message),
+        ..fault
+    });
     let result_digest = Digest::of("result", output.as_bytes());
     let facts = || ReceiptIssued {
         receipt: String::new(),
         key_id: String::new(),
         tool_id: tool.id().clone(),
         tool_version: tool.version,
-        args_digest: call.args_digest(),
+        args_digest,
         result_digest,
         issued_at: cx.now,
     };
     let eligible = (cx.receipt_eligible)(fault.as_ref());
     let receipt = cx.key.filter(|_| eligible).map(|key| receipt::issue(key, cx.scope, facts()));
     let body = match (&fault, policy.expose_output_to_model) {
-        (Some(fault), _) => failure_text(fault, &output),
+        (Some(fault), _) => failure_text(fault, output),
         (None, OutputExposure::None) => preview::NOT_SHOWN.to_owned(),
         (None, OutputExposure::Structured) => {
             let structured = ran.structured.as_ref().map(Value::to_string);
-            structured.map_or_else(|| output.to_string(), |s| redact(cx.secrets, &s).into_owned())
+            structured.map_or_else(|| output.to_owned(), |text| clean(&text))
         }
-        (None, OutputExposure::Preview | OutputExposure::Full) => output.to_string(),
+        (None, OutputExposure::Preview | OutputExposure::Full) => output.to_owned(),
     };
     let suffix = receipt.as_ref().map(receipt::suffix).unwrap_or_default();
     let limit = preview::limit(policy, cx.max_tool_result_chars);
@@ -121,7 +134,9 @@ pub fn settle(ready: &Ready, ran: Ran, cx: Settling<'_>) -> Settled {
             summary: Some(verification.summary),
             undeclared: each_scrubbed(&verification.undeclared, redact, cx.secrets),
         },
-        artifact: hidden.then(|| Arc::from(output.as_ref())),
+        artifact: hidden.then(|| Arc::from(output)),
+        artifacts,
+        command: ran.command.as_deref().map(clean),
         receipt,
         outcome: fault.map_or(Outcome::Succeeded, |fault| Outcome::Failed { fault }),
         shown: shown.text.into(),
@@ -137,7 +152,7 @@ fn scrubbed(seen: ObservedEffects, redact: Redact, secrets: &SecretSet) -> Obser
         writes: each(&seen.writes),
         deletes: each(&seen.deletes),
         external_calls: each(&seen.external_calls),
-        method: seen.method,
+        method: redact(secrets, &seen.method).into_owned(),
     }
 }
 
@@ -153,3 +168,7 @@ fn failure_text(fault: &Fault, output: &str) -> String {
         format!("error {}: {}\npartial output:\n{output}", fault.code, fault.message)
     }
 }
+
+#[cfg(test)]
+#[path = "settle_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! A fixed command: program and arguments stand in the descriptor, never in model text. It runs
 //! in the workspace with a cleared environment and its own process group, which is gone when the
-//! call ends.
+//! call ends. Its output is scrubbed before it is cut, and attached where it is no text.
 
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -11,17 +11,25 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
 
-use super::ran::Ran;
+use super::ran::{Attachment, Ran};
 use super::ready::Ready;
 use super::workspace::Workspace;
 use super::{Ended, lock};
 use crate::base::bounded::BoundedBytes;
+use crate::base::secret::SecretSet;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
+use crate::runtime::credential::Broker;
 use crate::runtime::sandbox::{Plan, find_program};
 
-/// Runs the descriptor's command to its end, or until `stop` says that it must go.
-pub async fn run(ready: &Ready, workspace: &Mutex<Workspace>, stop: &Notify) -> Ended {
+/// Runs the descriptor's command to its end, or until `stop` says that it must go. What the broker
+/// holds is not in what it leaves behind.
+pub async fn run(
+    ready: &Ready,
+    workspace: &Mutex<Workspace>,
+    broker: &Broker,
+    stop: &Notify,
+) -> Ended {
     let call = ready.permitted().validated();
     let command = call.resolved().tool().descriptor.execution.command.clone();
     let Some((program, args)) = command.split_first() else {
@@ -44,9 +52,10 @@ pub async fn run(ready: &Ready, workspace: &Mutex<Workspace>, stop: &Notify) -> 
             // Dropping the guard kills whatever is left of the group, also when the call is
             // torn down while it waits.
             let group = Group(child.id());
+            let secrets = broker.secrets();
             let ran = tokio::select! {
                 biased;
-                ran = finish(child, ready.plan()) => ran,
+                ran = finish(child, ready.plan(), &secrets) => ran,
                 () = stop.notified() => {
                     group.end().await;
                     return Ended::TornDown("its process group was killed");
@@ -97,11 +106,11 @@ impl Drop for Group {
     }
 }
 
-async fn finish(mut child: Child, plan: &Plan) -> Ran {
+async fn finish(mut child: Child, plan: &Plan, secrets: &SecretSet) -> Ran {
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let deadline = Duration::from_millis(plan.timeout_ms);
     // What was captured outlives the work, so that it is kept when time is up.
-    let mut kept_out = BoundedBytes::new(plan.max_output_bytes);
+    let mut kept_out = BoundedBytes::new(plan.max_output_bytes, secrets);
     let mut kept_err = kept_out.clone();
     let work = async {
         tokio::join!(capture(out, &mut kept_out), capture(err, &mut kept_err));
@@ -109,7 +118,8 @@ async fn finish(mut child: Child, plan: &Plan) -> Ran {
     };
     let waited = tokio::time::timeout(deadline, work).await;
     let effects = ObservedEffects { method: "unknown".to_owned(), ..ObservedEffects::default() };
-    let (out, err) = (kept_out.text(), kept_err.text());
+    let mut attachments = Vec::new();
+    let (out, err) = (said(&kept_out, &mut attachments), said(&kept_err, &mut attachments));
     let output = if err.is_empty() { out } else { format!("{out}\n[stderr]\n{err}") };
     let Ok(status) = waited else {
         // The whole group is killed and its leader reaped before the call is over.
@@ -117,7 +127,8 @@ async fn finish(mut child: Child, plan: &Plan) -> Ran {
         let reaped = child.wait().await;
         let end = reaped.map_or_else(|error| error.to_string(), |status| status.to_string());
         let message = format!("no end after {} ms; {end}", plan.timeout_ms);
-        return Ran { effects, output, ..Ran::failed(Blame::Tool, "timeout", message) };
+        let ran = Ran::failed(Blame::Tool, "timeout", message);
+        return Ran { effects, output, attachments, ..ran };
     };
     let fault = match status {
         Ok(status) if status.success() => None,
@@ -126,11 +137,19 @@ async fn finish(mut child: Child, plan: &Plan) -> Ran {
     };
     let fault =
         fault.map(|(code, message)| Fault { blame: Blame::Tool, code: code.to_owned(), message });
-    Ran { fault, ..Ran::ok(output, effects) }
+    Ran { fault, attachments, ..Ran::ok(output, effects) }
+}
+
+/// What a stream said; bytes that are no text are attached.
+fn said(kept: &BoundedBytes<'_>, attachments: &mut Vec<Attachment>) -> String {
+    let Some(media_type) = kept.media_type() else { return kept.text() };
+    let total = kept.total();
+    attachments.push(Attachment { total, ..Attachment::new(media_type, kept.bytes()) });
+    String::new()
 }
 
 /// Reads to the end, so that a chatty program never waits for a reader.
-async fn capture(stream: Option<impl AsyncRead + Unpin>, kept: &mut BoundedBytes) {
+async fn capture(stream: Option<impl AsyncRead + Unpin>, kept: &mut BoundedBytes<'_>) {
     let Some(mut stream) = stream else { return };
     let mut chunk = vec![0; 8192];
     while let Ok(count @ 1..) = stream.read(&mut chunk).await {
@@ -141,30 +160,65 @@ async fn capture(stream: Option<impl AsyncRead + Unpin>, kept: &mut BoundedBytes
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::secret::Secret;
     use crate::runtime::sandbox::adapter::{Adapter, Builtin};
+
+    /// Runs a shell script to its end, or to the end of the time.
+    fn shell(script: &str, (timeout_ms, limit): (u64, u64), secrets: &SecretSet) -> Ran {
+        let plan = Plan {
+            adapter: Adapter::Builtin(Builtin::CommandRun),
+            mode: "none",
+            enforcement: "process_limits",
+            timeout_ms,
+            max_output_bytes: limit,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut wanted = Command::new("/bin/sh");
+            wanted.args(["-c", script]).process_group(0);
+            wanted.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+            finish(wanted.spawn().unwrap(), &plan, secrets).await
+        })
+    }
 
     #[test]
     fn what_was_said_before_the_time_was_up_is_kept() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let secrets = SecretSet::default();
         // A busy machine may need more than the first of these to start a shell at all.
         let found = [100, 1_000, 10_000].into_iter().find_map(|timeout_ms| {
-            let plan = Plan {
-                adapter: Adapter::Builtin(Builtin::CommandRun),
-                mode: "none",
-                enforcement: "process_limits",
-                timeout_ms,
-                max_output_bytes: 4,
-            };
-            let ran = runtime.block_on(async {
-                let mut wanted = Command::new("/bin/sh");
-                wanted.args(["-c", "echo half-way; exec sleep 600"]).process_group(0);
-                wanted.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-                finish(wanted.spawn().unwrap(), &plan).await
-            });
+            let ran = shell("echo half-way; exec sleep 600", (timeout_ms, 4), &secrets);
             assert_eq!(ran.fault.as_ref().map(|fault| fault.code.as_str()), Some("timeout"));
             (!ran.output.is_empty()).then_some(ran.output)
         });
         let said = "half\n[… 9 bytes in all; only the first 4 are kept …]\n";
         assert_eq!(found.as_deref(), Some(said));
+    }
+
+    #[test]
+    fn a_secret_at_the_limit_is_scrubbed_in_both_streams() {
+        let secret = Secret::canary("command", 1);
+        let secrets = SecretSet::new([secret.clone()]);
+        let canary = secret.expose();
+        for at in [0, 40, 57, 60, 63, 64] {
+            let script = format!("printf '%{at}s{canary}%3000s' '' ''; echo {canary} >&2; exit 3");
+            let ran = shell(&script, (10_000, 64), &secrets);
+            assert!(!ran.output.contains("pmk"), "{at}: {}", ran.output);
+            assert!(ran.output.contains("[redacted]"), "{at}: {}", ran.output);
+            assert_eq!(ran.fault.map(|fault| fault.code).as_deref(), Some("exit_status"));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_attached_and_masked() {
+        let secrets = SecretSet::new([Secret::new("hunter22")]);
+        let script = "printf '\\377\\330\\377 hunter22 more'; echo seen >&2";
+        let ran = shell(script, (10_000, 14), &secrets);
+        assert_eq!(ran.output, "\n[stderr]\nseen\n");
+        let attached = Attachment {
+            media_type: "image/jpeg".to_owned(),
+            bytes: b"\xff\xd8\xff ******** m".to_vec(),
+            total: 17,
+        };
+        assert_eq!(ran.attachments, [attached]);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-pub use ran::Ran;
+pub use ran::{Attachment, Ran};
 pub use ready::Ready;
 pub use workspace::Workspace;
 
@@ -42,7 +42,9 @@ pub async fn run(
     let work = async {
         match ready.plan().adapter {
             Adapter::Simulated => Ended::Ran(Box::new(simulated::run(ready, broker))),
-            Adapter::Builtin(Builtin::CommandRun) => command::run(ready, workspace, stop).await,
+            Adapter::Builtin(Builtin::CommandRun) => {
+                command::run(ready, workspace, broker, stop).await
+            }
             Adapter::Builtin(builtin) => {
                 Ended::Ran(Box::new(builtin::run(builtin, ready, &mut lock(workspace))))
             }

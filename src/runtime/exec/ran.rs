@@ -2,14 +2,36 @@
 
 use serde_json::Value;
 
+use crate::base::media;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
+
+/// A result, or a part of one, that is no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// What kind of bytes, as far as is known.
+    pub media_type: String,
+    /// The bytes, or the first of them.
+    pub bytes: Vec<u8>,
+    /// How many bytes there were.
+    pub total: u64,
+}
+
+impl Attachment {
+    /// All bytes of a kind.
+    pub fn new(media_type: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let total = bytes.len() as u64;
+        Self { media_type: media_type.into(), bytes, total }
+    }
+}
 
 /// The raw result of one execution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
     /// Text output, raw.
     pub output: String,
+    /// What it gave beside text, in order.
+    pub attachments: Vec<Attachment>,
     /// Structured output, when the tool gives any.
     pub structured: Option<Value>,
     /// What went wrong; the output is kept beside it.
@@ -23,17 +45,50 @@ pub struct Ran {
 impl Ran {
     /// A success.
     pub fn ok(output: impl Into<String>, effects: ObservedEffects) -> Self {
-        Self { output: output.into(), structured: None, fault: None, effects, command: None }
+        Self {
+            output: output.into(),
+            attachments: Vec::new(),
+            structured: None,
+            fault: None,
+            effects,
+            command: None,
+        }
+    }
+
+    /// A success with bytes of any kind: text where they are text, else attached.
+    pub fn of_bytes(bytes: Vec<u8>, effects: ObservedEffects) -> Self {
+        match media::binary(&bytes, false) {
+            None => Self::ok(String::from_utf8_lossy(&bytes), effects),
+            Some(media_type) => {
+                let attachments = vec![Attachment::new(media_type, bytes)];
+                Self { attachments, ..Self::ok("", effects) }
+            }
+        }
     }
 
     /// A failure with a stable code.
     pub fn failed(blame: Blame, code: &str, message: impl Into<String>) -> Self {
         Self {
             output: String::new(),
+            attachments: Vec::new(),
             structured: None,
             fault: Some(Fault { blame, code: code.to_owned(), message: message.into() }),
             effects: ObservedEffects { method: "workspace".to_owned(), ..Default::default() },
             command: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_attached() {
+        let effects = ObservedEffects::default;
+        assert_eq!(Ran::of_bytes(b"text".to_vec(), effects()), Ran::ok("text", effects()));
+        let ran = Ran::of_bytes(b"\x89PNG\r\n\x1a\n".to_vec(), effects());
+        assert_eq!(ran.output, "");
+        assert_eq!(ran.attachments, [Attachment::new("image/png", b"\x89PNG\r\n\x1a\n".to_vec())]);
     }
 }

@@ -310,6 +310,7 @@ impl Turn {
             (format!("art_{}", hash.short()), hash, bytes)
         });
         let artifact_id = stored.as_ref().map(|(id, _, _)| id.clone());
+        let artifact_id = artifact_id.or(settled.artifacts.first().map(|one| one.id()));
         let event_id = cx.call(&call, ToolCallFinished { artifact_id, ..settled.finished });
         cx.call(&call, settled.validated);
         if let Some((artifact_id, content_hash, bytes)) = stored {
@@ -318,6 +319,18 @@ impl Turn {
                 kind: "tool_output".to_owned(),
                 content_hash,
                 bytes,
+                tool_call_id: Some(call.to_string()),
+                event_id: Some(event_id),
+            };
+            cx.call(&call, fact);
+        }
+        for one in settled.artifacts {
+            let content_hash = cx.log.journal.put_blob(Arc::clone(&one.text));
+            let fact = ArtifactPersisted {
+                artifact_id: one.id(),
+                kind: one.kind.to_owned(),
+                content_hash,
+                bytes: one.bytes as u64,
                 tool_call_id: Some(call.to_string()),
                 event_id: Some(event_id),
             };

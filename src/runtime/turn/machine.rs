@@ -141,6 +141,11 @@ impl Lent<'_> {
         (self.steps.redact)(self.secrets, text).into_owned()
     }
 
+    /// A text of a model, a user or a hook without known secrets.
+    pub fn redact_known(&self, text: &str) -> String {
+        (self.steps.redact_known)(self.secrets, text).into_owned()
+    }
+
     /// Appends a fact about a call.
     pub(super) fn call(&mut self, call: &Arc<str>, event: impl Into<crate::journal::Event>) -> u64 {
         self.log.call(self.world, call, event)
@@ -227,7 +232,7 @@ impl Turn {
         let turn = cx.world.next_id("t");
         self.provider = provider;
         cx.log.set_turn(Some(turn.into()));
-        let text: Arc<str> = cx.redact(text).into();
+        let text: Arc<str> = cx.redact_known(text).into();
         let ingress = envelope.ingress.clone();
         cx.fact(UserPromptSubmitted { text: text.to_string(), ingress });
         self.envelope = envelope;
@@ -243,7 +248,7 @@ impl Turn {
         let (by, mut intent) = cx.resolved.intent.clone();
         for text in [&mut intent.user_goal, &mut intent.current_task, &mut intent.rationale_summary]
         {
-            *text = cx.redact(text);
+            *text = cx.redact_known(text);
         }
         cx.fact(IntentDeclared { by, intent });
         if let Some(limit) = knobs.turn_deadline_ms {
@@ -391,7 +396,7 @@ impl Turn {
         if self.phase == Phase::Ended || self.cancelled.is_some() {
             return trace(cx, "a steering message came after the turn had ended");
         }
-        let text = cx.redact(text);
+        let text = cx.redact_known(text);
         cx.fact(SteeringReceived { text: text.clone() });
         self.steering.push_back(text.into());
     }

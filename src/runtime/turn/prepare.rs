@@ -26,9 +26,9 @@ impl Turn {
     pub(super) fn open_batch(&mut self, text: Arc<str>, calls: Vec<RawCall>, cx: &mut Lent<'_>) {
         // Nothing of a reply is recorded or rendered before it is scrubbed: names and ids too.
         let clean = |raw: RawCall| RawCall {
-            id: raw.id.as_deref().map(|text| cx.redact(text)),
-            name: cx.redact(&raw.name),
-            arguments: cx.redact(&raw.arguments),
+            id: raw.id.as_deref().map(|text| cx.redact_known(text)),
+            name: cx.redact_known(&raw.name),
+            arguments: cx.redact_known(&raw.arguments),
         };
         let calls: Vec<RawCall> = calls.into_iter().map(clean).collect();
         let ids = pin(&calls, cx.transcript, cx.world);
@@ -40,7 +40,7 @@ impl Turn {
         };
         let (mut slots, mut facts) = (Vec::new(), Vec::new());
         for ((index, raw), call) in (0..).zip(calls).zip(ids) {
-            let arguments = Arguments::read(&raw.arguments).scrubbed(&|text: &str| cx.redact(text));
+            let arguments = Arguments::read(&raw.arguments).scrubbed(&|text: &str| cx.redact_known(text));
             let one = Proposed {
                 call: Arc::clone(&call),
                 provider_id: raw.id,
@@ -144,10 +144,10 @@ impl Turn {
             && !spec.observer
         {
             if let Some(name) = name {
-                proposed.name = cx.redact(&name);
+                proposed.name = cx.redact_known(&name);
             }
             if let Some(mut args) = args {
-                scrub(&mut args, &|text| cx.redact(text));
+                scrub(&mut args, &|text| cx.redact_known(text));
                 proposed.arguments = Arguments::Json(args);
             }
             let args = match &proposed.arguments {

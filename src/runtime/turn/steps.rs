@@ -76,6 +76,9 @@ pub struct Steps {
     pub receipt_eligible: fn(Option<&Fault>) -> bool,
     /// Step 8: takes secrets out of a text.
     pub redact: Redact,
+    /// Step 3: takes known secrets out of what a model or a hook wrote. Patterns have no say here:
+    /// a tool gets the arguments that were meant for it.
+    pub redact_known: Redact,
     /// Step 9: the order in which slots are appended.
     pub append_order: fn(usize) -> Vec<usize>,
     /// Step 10: whether the calls of the turn go in circles.
@@ -117,6 +120,7 @@ impl Steps {
         preview: preview::preview,
         receipt_eligible: settle::receipt_eligible,
         redact,
+        redact_known,
         append_order,
         loop_guard: control::loop_guard,
         next,
@@ -139,6 +143,10 @@ fn append_order(slots: usize) -> Vec<usize> {
 
 fn next(iterations: u32, knobs: &Knobs) -> Next {
     if iterations < knobs.iteration_cap { Next::Ask } else { Next::Cap }
+}
+
+fn redact_known<'a>(secrets: &SecretSet, text: &'a str) -> Cow<'a, str> {
+    secrets.scrub_known(text)
 }
 
 fn redact<'a>(secrets: &SecretSet, text: &'a str) -> Cow<'a, str> {
