@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::catalog::Registry;
 use super::credential::Broker;
-use super::dialect::{Dialect, Rendering, ToolList};
+use super::dialect::{Dialect, Rendering, TextRules, ToolList};
 use super::evidence::receipt::ReceiptKey;
 use super::policy::{Principal, Rules};
 use super::view::compile::MayExpose;
@@ -29,6 +29,8 @@ pub struct Knobs {
     pub dialect: Dialect,
     /// Which parts of a description are shown.
     pub rendering: Rendering,
+    /// Which text protocols are heard, under the dialect of plain text.
+    pub text: TextRules,
 }
 
 /// The bundle.
@@ -74,7 +76,7 @@ struct ViewKey {
     failures: BTreeMap<ToolId, u32>,
     principal: (String, BTreeSet<String>),
     // A compiled view carries its tools as this dialect spells them.
-    dialect: Dialect,
+    dialect: (Dialect, TextRules),
 }
 
 /// Compiled views by what they depend on.
@@ -105,7 +107,7 @@ impl Resolved {
             failures,
             may_expose,
         });
-        let tools = self.knobs.dialect.tools(&view, self.knobs.rendering);
+        let tools = self.knobs.dialect.tools(&view, self.knobs.rendering, self.knobs.text);
         let compiled = Arc::new(CompiledView { view, tools });
         views.insert(key, Arc::clone(&compiled));
         compiled
@@ -124,7 +126,7 @@ impl Resolved {
             excluded: self.excluded.clone(),
             failures: failures.clone(),
             principal: (self.principal.id.clone(), self.principal.scopes.clone()),
-            dialect: self.knobs.dialect,
+            dialect: (self.knobs.dialect, self.knobs.text),
         }
     }
 }

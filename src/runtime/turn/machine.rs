@@ -187,7 +187,7 @@ impl Turn {
             scrub(&mut value, &redact);
             value
         });
-        let (text, calls) = cx.resolved.knobs.dialect.parse(reply);
+        let (text, calls) = cx.resolved.knobs.dialect.parse(&reply, cx.resolved.knobs.text);
         let text = text.map(|text| redact(&text));
         let bytes = text.as_ref().map_or(0, String::len)
             + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();

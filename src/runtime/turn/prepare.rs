@@ -33,13 +33,15 @@ impl Turn {
             id: raw.id.as_deref().map(redact),
             name: redact(&raw.name),
             arguments: redact(&raw.arguments),
+            ..raw
         };
         let calls: Vec<RawCall> = calls.into_iter().map(scrub).collect();
         let ids = pin(&calls, cx.transcript, cx.world);
         let mut proposed = Vec::new();
         for ((index, raw), call) in (0..).zip(calls).zip(ids) {
-            let arguments = Arguments::read(&raw.arguments).scrubbed(&redact);
-            proposed.push(Proposed { call, provider_id: raw.id, name: raw.name, arguments, index });
+            let (arguments, origin) = (raw.read().scrubbed(&redact), raw.origin);
+            let (provider_id, name) = (raw.id, raw.name);
+            proposed.push(Proposed { call, provider_id, name, arguments, index, origin });
         }
         self.batch = cx.world.next_id("b");
         let slots = proposed.iter().map(|one| one.call.to_string()).collect();
@@ -307,7 +309,7 @@ fn requested(proposed: &Proposed) -> ToolCallRequested {
         index: Some(proposed.index),
         proposed_by: Some("model".to_owned()),
         tool_version: None,
-        origin: None,
+        origin: Some(proposed.origin.name().to_owned()),
     }
 }
 
