@@ -28,7 +28,8 @@ struct Loaded {
 fn read(folder: &Path) -> Loaded {
     let suite = load(folder, &BTreeMap::new()).expect("a valid suite");
     let view = suite.view();
-    let list: ToolList = suite.knobs.dialect.tools(&view, suite.knobs.rendering);
+    let knobs = &suite.knobs;
+    let list: ToolList = knobs.dialect.tools(&view, knobs.rendering, knobs.text);
     let payload = Payload::new(suite.knobs.dialect, &list, "[]".to_owned());
     let tools = listing::tools(&payload).expect("readable");
     let ids: Vec<_> = suite.registry.iter().map(|t| t.id().clone()).collect();

@@ -135,6 +135,8 @@ pub struct ExpectRequestEntry {
 pub struct ReplyEntry {
     /// Text.
     pub text: Option<String>,
+    /// Native reasoning, from which no call is ever taken.
+    pub reasoning: Option<String>,
     /// Calls.
     pub calls: Vec<CallEntry>,
 }

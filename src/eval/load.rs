@@ -152,6 +152,7 @@ fn knobs(file: &SuiteFile) -> Knobs {
             examples: written.rendering.examples,
             hints: written.rendering.hints,
         },
+        text: written.text,
         ..Knobs::default()
     }
 }

@@ -348,11 +348,12 @@ fn step(entry: StepEntry, spelled: &dyn Fn(&str) -> String) -> Result<Step, Stri
                         return Err("arguments or raw_arguments, not both".to_owned());
                     }
                 };
-                calls.push(RawCall { id: call.id, name: spelled(&call.name), arguments });
+                calls.push(RawCall::native(call.id, spelled(&call.name), arguments));
             }
             let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
             let finish = Some(finish.to_owned());
-            StepAnswer::Reply(Reply { text: reply.text, calls, finish, explanation: None })
+            let (text, reasoning) = (reply.text, reply.reasoning);
+            StepAnswer::Reply(Reply { text, reasoning, calls, finish, explanation: None })
         }
         (None, Some(fault)) => {
             let blame = match fault.blame {

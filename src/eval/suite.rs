@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::digest::Digest;
-use crate::runtime::dialect::Dialect;
+use crate::runtime::dialect::{Dialect, TextRules};
 use crate::tool::strict::{Format, LazyFormat};
 
 /// The format tag.
@@ -171,6 +171,10 @@ pub struct KnobsEntry {
     pub dialect: DialectName,
     /// Which parts of a description are shown.
     pub rendering: RenderingEntry,
+    /// Which spellings of a call count in plain text, under the dialect `text`.
+    // A suite that says nothing about it keeps the digest it had before this could be said.
+    #[serde(skip_serializing_if = "TextRules::is_usual")]
+    pub text: TextRules,
 }
 
 impl Default for KnobsEntry {
@@ -184,6 +188,7 @@ impl Default for KnobsEntry {
             budget_usd: None,
             dialect: DialectName::OpenaiChat,
             rendering: RenderingEntry::default(),
+            text: TextRules::default(),
         }
     }
 }
@@ -194,7 +199,9 @@ impl Default for KnobsEntry {
 #[expect(missing_docs, reason = "the names are the dialects' own")]
 pub enum DialectName {
     OpenaiChat,
+    OpenaiResponses,
     AnthropicMessages,
+    Gemini,
     Text,
 }
 
@@ -203,7 +210,9 @@ impl DialectName {
     pub fn dialect(self) -> Dialect {
         match self {
             Self::OpenaiChat => Dialect::OpenAiChat,
+            Self::OpenaiResponses => Dialect::OpenAiResponses,
             Self::AnthropicMessages => Dialect::AnthropicMessages,
+            Self::Gemini => Dialect::Gemini,
             Self::Text => Dialect::Text,
         }
     }

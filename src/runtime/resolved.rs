@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::catalog::{Registered, Registry};
 use super::credential::Broker;
-use super::dialect::{Dialect, Rendering, ToolList};
+use super::dialect::{Dialect, Rendering, TextRules, ToolList};
 use super::evidence::receipt::ReceiptKey;
 use super::guard::Hooks;
 use super::guard::approval::EXPIRY_MS;
@@ -45,6 +45,8 @@ pub struct Knobs {
     pub dialect: Dialect,
     /// Which parts of a description are shown.
     pub rendering: Rendering,
+    /// Which text protocols are heard, under the dialect of plain text.
+    pub text: TextRules,
 }
 
 impl Default for Knobs {
@@ -62,6 +64,7 @@ impl Default for Knobs {
             iteration_cap: 10,
             dialect: Dialect::OpenAiChat,
             rendering: Rendering { use_when: true, examples: true, hints: false },
+            text: TextRules::default(),
         }
     }
 }
@@ -111,7 +114,7 @@ struct ViewKey {
     failures: BTreeMap<ToolId, u32>,
     principal: (String, BTreeSet<String>),
     // A compiled view carries its tools as this dialect spells them.
-    dialect: Dialect,
+    dialect: (Dialect, TextRules),
 }
 
 /// Compiled views are remembered up to this many; then the memory starts anew.
@@ -165,7 +168,7 @@ impl Resolved {
             failures,
             may_expose,
         });
-        let tools = self.knobs.dialect.tools(&view, self.knobs.rendering);
+        let tools = self.knobs.dialect.tools(&view, self.knobs.rendering, self.knobs.text);
         let compiled = Arc::new(CompiledView { view, tools });
         views.insert(key, Arc::clone(&compiled));
         compiled
@@ -184,7 +187,7 @@ impl Resolved {
             excluded: self.excluded.clone(),
             failures: failures.clone(),
             principal: (self.principal.id.clone(), self.principal.scopes.clone()),
-            dialect: self.knobs.dialect,
+            dialect: (self.knobs.dialect, self.knobs.text),
         }
     }
 }

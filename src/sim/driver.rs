@@ -43,6 +43,9 @@ pub struct Record {
     pub complaints: Vec<String>,
 }
 
+const NATIVE: [Dialect; 4] =
+    [Dialect::OpenAiChat, Dialect::AnthropicMessages, Dialect::OpenAiResponses, Dialect::Gemini];
+
 /// Inputs a turn may take at most; beyond that it does not end.
 const INPUTS: usize = 2_000;
 
@@ -152,11 +155,7 @@ fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
         Mode::Chance => set(Kind::Text),
         Mode::Flavours(_) => false,
     };
-    knobs.dialect = if spoken {
-        Dialect::Text
-    } else {
-        [Dialect::OpenAiChat, Dialect::AnthropicMessages][choices.pick(2)]
-    };
+    knobs.dialect = if spoken { Dialect::Text } else { NATIVE[choices.pick(NATIVE.len())] };
     knobs
 }
 

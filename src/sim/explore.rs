@@ -352,7 +352,7 @@ pub(super) fn reply(
         };
         let one = Meant { tool, args: Args::Good };
         let id = Some(format!("c{place}"));
-        calls.push(RawCall { id, name: alias(tool), arguments: one.args.text() });
+        calls.push(RawCall::native(id, alias(tool), one.args.text()));
         meant.push(one);
     }
     (Ok(Reply { calls, ..Reply::default() }), meant)

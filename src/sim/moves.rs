@@ -91,13 +91,9 @@ impl Sim<'_> {
         self.round += 1;
         self.asked.append(&mut self.pending);
         let (reply, meant) = match &self.mode {
-            Mode::Chance => workload::reply(
-                &mut self.swarm,
-                self.round,
-                &self.asked,
-                payload.dialect,
-                self.choices,
-            ),
+            Mode::Chance => {
+                workload::reply(&mut self.swarm, self.round, &self.asked, payload, self.choices)
+            }
             Mode::Flavours(flavours) => super::explore::reply(flavours, self.round),
         };
         self.pending = meant;

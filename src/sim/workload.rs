@@ -4,7 +4,8 @@ use super::scene::{ARGS, Args, INVENTED, TOOLS, alias};
 use super::swarm::{Kind, Swarm};
 use crate::base::choice::Choices;
 use crate::journal::event::turn::ProviderFault;
-use crate::runtime::dialect::{Dialect, RawCall, Reply};
+use crate::runtime::dialect::{Payload, RawCall, Reply};
+use crate::runtime::provider::harness_fault;
 
 /// A call as the model meant it, for the reference model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub fn reply(
     swarm: &mut Swarm,
     round: u32,
     before: &[Meant],
-    dialect: Dialect,
+    payload: &Payload,
     choices: &mut dyn Choices,
 ) -> (Result<Reply, ProviderFault>, Vec<Meant>) {
     if swarm.strikes(Kind::ProviderFails, 12, choices) {
@@ -60,12 +61,12 @@ pub fn reply(
         } else {
             Some(format!("p{round}_{place}"))
         };
-        calls.push(RawCall { id, name: alias(one.tool), arguments });
+        calls.push(RawCall::native(id, alias(one.tool), arguments));
         meant.push(one);
     }
     let finish = Some("tool_calls".to_owned());
     let reply = Reply { calls, finish, ..Reply::default() };
-    (Ok(dialect.spell(reply)), meant)
+    (payload.spell(reply).map_err(harness_fault), meant)
 }
 
 fn call(swarm: &mut Swarm, choices: &mut dyn Choices) -> Meant {

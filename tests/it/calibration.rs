@@ -26,7 +26,7 @@ struct Answer {
 fn payload(suite: &Suite) -> Payload {
     let view = suite.view();
     assert_eq!(view.leases.len(), suite.registry.len(), "every tool is offered");
-    let tools = suite.knobs.dialect.tools(&view, suite.knobs.rendering);
+    let tools = suite.knobs.dialect.tools(&view, suite.knobs.rendering, suite.knobs.text);
     Payload::new(suite.knobs.dialect, &tools, "[]".to_owned())
 }
 

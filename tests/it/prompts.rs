@@ -8,7 +8,7 @@ use std::sync::Arc;
 use proofmark::eval::case::{Case, Kind, is_frozen};
 use proofmark::eval::load::{Listed, Suite, load};
 use proofmark::runtime::catalog::Registry;
-use proofmark::runtime::dialect::{Dialect, Message, Rendering, Transcript};
+use proofmark::runtime::dialect::{Dialect, Message, Rendering, TextRules, Transcript};
 use proofmark::runtime::policy::{Principal, Rules};
 use proofmark::runtime::provider::chooser::{Chooser, IndexCache, THRESHOLD};
 use proofmark::runtime::resolved::CompiledView;
@@ -201,7 +201,7 @@ impl Asked {
         });
         assert_eq!(view.withheld.len(), 0, "{:?}", view.withheld);
         let rendering = Rendering { use_when: true, examples: true, hints: false };
-        let tools = Dialect::OpenAiChat.tools(&view, rendering);
+        let tools = Dialect::OpenAiChat.tools(&view, rendering, TextRules::default());
         let exposed = view.exposed.iter();
         let names = exposed.map(|tool| (tool.name.clone(), tool.tool_id.clone())).collect();
         let chooser = Chooser::new(Arc::<IndexCache>::default());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proofmark::base::secret::Secret;
 use proofmark::base::world::{Millis, World};
 use proofmark::eval::calls;
-use proofmark::journal::{Entry, Journal};
+use proofmark::journal::{Event, Journal};
 use proofmark::law::Judge;
 use proofmark::law::law::Verdict as LawVerdict;
 use proofmark::runtime::credential::Broker;
@@ -99,10 +99,8 @@ fn step(reply: Reply) -> Step {
 }
 
 fn calls_of(list: &[(&str, &str)]) -> Step {
-    let raw = |(index, (name, arguments)): (usize, &(&str, &str))| RawCall {
-        id: Some(format!("p{index}")),
-        name: (*name).to_owned(),
-        arguments: (*arguments).to_owned(),
+    let raw = |(index, (name, arguments)): (usize, &(&str, &str))| {
+        RawCall::native(Some(format!("p{index}")), *name, *arguments)
     };
     step(call(list.iter().enumerate().map(raw).collect()))
 }
@@ -119,13 +117,22 @@ fn run(setting: Setting) -> (TurnEnd, Journal, Transcript) {
     (end, journal, transcript)
 }
 
-/// One line per event: its call, and its name.
+/// One line per event: its call by order of appearance, and its name.
 fn story(journal: &Journal) -> String {
-    let line = |entry: &Entry| {
-        let call = entry.call.as_deref().unwrap_or("-");
-        format!("{call} {}", entry.event.name())
-    };
-    journal.entries().iter().map(line).collect::<Vec<_>>().join("\n")
+    let mut calls: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for entry in journal.entries() {
+        let call = entry.call.as_deref().map(|call| {
+            let known = calls.iter().position(|known| *known == call);
+            known.unwrap_or_else(|| {
+                calls.push(call);
+                calls.len() - 1
+            })
+        });
+        let call = call.map_or_else(|| "-".to_owned(), |index| format!("p{index}"));
+        lines.push(format!("{call} {}", entry.event.name()));
+    }
+    lines.join("\n")
 }
 
 fn two_calls(dialect: Dialect) -> Setting {
@@ -204,6 +211,39 @@ fn the_story_is_the_same_in_every_dialect_and_every_time() {
         let (_, again, _) = run(two_calls(dialect));
         assert_eq!(journal.entries(), again.entries(), "{}", dialect.name());
     }
+}
+
+#[test]
+fn a_call_says_where_it_stood_and_a_cut_one_never_runs() {
+    let call =
+        |path: &str| format!("{{\"name\":\"file_read\",\"arguments\":{{\"path\":\"{path}\"}}}}");
+    let text = [
+        &format!("<think>\n<tool_call>{}</tool_call>\n</think>", call("rehearsed")),
+        &format!("<tool_call>{}</tool_call>", call("</tool_call>")),
+        "<invoke name=\"file_read\"><parameter name=\"path\">b &amp; c</parameter></invoke>",
+        &format!("```json\n{}\n```", call("example")),
+        &format!("```tool_call\n{}\n```", call("d")),
+        &format!("<tool_call>{}", call("cut")),
+    ];
+    let steps = vec![step(say(&text.join("\n"))), step(say("ok"))];
+    let setting = Setting::new(vec![tool("file.read", "L0", "")], steps);
+    let (_, journal, _) = run(Setting { dialect: Dialect::Text, ..setting });
+    let seen: Vec<String> = journal
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::ToolCallRequested(fact) => {
+                let path = fact.args.as_ref().map_or("-", |args| args["path"].as_str().unwrap());
+                Some(format!("{} {path}", fact.origin.as_deref().unwrap()))
+            }
+            Event::ToolCallStarted(_) => Some("started".to_owned()),
+            Event::ToolCallSettled(fact) => Some(fact.outcome.name().to_owned()),
+            _ => None,
+        })
+        .collect();
+    let ran = ["started", "succeeded"];
+    let first = ["tagged </tool_call>", "invoke b & c", "fenced d", "tagged -", "rejected"];
+    assert_eq!(seen, [&first[..], &ran, &ran, &ran].concat());
 }
 
 /// One call to `mail.send`, with an answer or without: its outcome, and what the model is shown.

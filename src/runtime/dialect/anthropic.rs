@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::describe::{Rendering, describe};
+use super::json;
 use super::transcript::{Message, Transcript};
 use crate::runtime::view::View;
 
@@ -50,7 +51,7 @@ pub fn messages(transcript: &Transcript) -> String {
                 for call in calls {
                     // The API takes objects only; what was no object was rejected and stands
                     // in its result.
-                    let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+                    let input = json::read(&call.arguments).unwrap_or_default();
                     let input = if input.is_object() { input } else { json!({}) };
                     blocks.push(json!({"type": "tool_use", "id": call.call,
                         "name": call.name, "input": input}));

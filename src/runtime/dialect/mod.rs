@@ -3,15 +3,19 @@
 
 pub mod anthropic;
 pub mod describe;
+pub mod gemini;
+pub mod json;
 pub mod openai;
 pub mod payload;
 pub mod proposed;
+pub mod responses;
 pub mod text;
 pub mod transcript;
 
 pub use describe::Rendering;
 pub use payload::{Payload, ToolList};
-pub use proposed::{Arguments, Proposed, RawCall, Reply};
+pub use proposed::{Arguments, Origin, Proposed, RawCall, Reply};
+pub use text::TextRules;
 pub use transcript::{Message, Transcript};
 
 use super::view::View;
@@ -21,9 +25,13 @@ use super::view::View;
 pub enum Dialect {
     /// OpenAI chat completions.
     OpenAiChat,
+    /// OpenAI responses.
+    OpenAiResponses,
     /// Anthropic messages.
     AnthropicMessages,
-    /// Tagged JSON inside plain text.
+    /// Gemini generateContent.
+    Gemini,
+    /// Calls inside plain text.
     Text,
 }
 
@@ -32,51 +40,77 @@ impl Dialect {
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai_chat",
+            Self::OpenAiResponses => "openai_responses",
             Self::AnthropicMessages => "anthropic_messages",
+            Self::Gemini => "gemini",
             Self::Text => "text",
         }
     }
 
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::OpenAiChat, Self::AnthropicMessages, Self::Text];
+    pub const ALL: [Self; 5] = [
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::AnthropicMessages,
+        Self::Gemini,
+        Self::Text,
+    ];
 
-    /// Renders the tools of a view, once per view; requests share the text.
-    pub fn tools(self, view: &View, rendering: Rendering) -> ToolList {
+    /// Renders the tools of a view, once per view; requests share the text. The rules count for
+    /// the text protocol alone.
+    pub fn tools(self, view: &View, rendering: Rendering, rules: TextRules) -> ToolList {
         let text = match self {
             Self::OpenAiChat => openai::tools(view, rendering),
+            Self::OpenAiResponses => responses::tools(view, rendering),
             Self::AnthropicMessages => anthropic::tools(view, rendering),
-            Self::Text => text::tools(view, rendering),
+            Self::Gemini => gemini::tools(view, rendering),
+            Self::Text => text::tools(view, rendering, rules),
         };
-        ToolList::new(text)
+        ToolList::under(rules, text)
     }
 
     /// Renders one request.
     pub fn request(self, tools: &ToolList, transcript: &Transcript) -> Payload {
         let messages = match self {
             Self::OpenAiChat => openai::messages(transcript),
+            Self::OpenAiResponses => responses::messages(transcript),
             Self::AnthropicMessages => anthropic::messages(transcript),
-            Self::Text => text::messages(transcript),
+            Self::Gemini => gemini::messages(transcript),
+            Self::Text => text::messages(transcript, tools.rules),
         };
         Payload::new(self, tools, messages)
     }
 
-    /// Spells a reply as a model under this dialect would: the text protocol has no native calls.
-    pub fn spell(self, reply: Reply) -> Reply {
+    /// Spells a reply as a model under this dialect would: the text protocol has no native calls,
+    /// and Gemini's calls have no ids.
+    ///
+    /// # Errors
+    /// When no active text protocol can spell the calls.
+    pub fn spell(self, mut reply: Reply, rules: TextRules) -> Result<Reply, String> {
         match self {
-            Self::OpenAiChat | Self::AnthropicMessages => reply,
-            Self::Text if reply.calls.is_empty() => reply,
+            Self::OpenAiChat | Self::OpenAiResponses | Self::AnthropicMessages => Ok(reply),
+            Self::Gemini => {
+                reply.calls.iter_mut().for_each(|call| call.id = None);
+                Ok(reply)
+            }
+            Self::Text if reply.calls.is_empty() => Ok(reply),
             Self::Text => {
-                let text = Some(text::spell(reply.text.as_deref(), &reply.calls));
-                Reply { text, calls: Vec::new(), ..reply }
+                let text = text::spell(reply.text.as_deref(), &reply.calls, rules);
+                let why = "no active text protocol can spell the reply's calls";
+                Ok(Reply { text: Some(text.ok_or(why)?), calls: Vec::new(), ..reply })
             }
         }
     }
 
-    /// Takes the calls out of a reply, in model order, and what is left as text.
-    pub fn parse(self, reply: Reply) -> (Option<String>, Vec<RawCall>) {
+    /// Takes the calls out of a reply, in model order, and what is left as text. Reasoning is
+    /// never looked at; native dialects never look at text, and the text protocol never at
+    /// native calls.
+    pub fn parse(self, reply: &Reply, rules: TextRules) -> (Option<String>, Vec<RawCall>) {
         match self {
-            Self::OpenAiChat | Self::AnthropicMessages => (reply.text, reply.calls),
-            Self::Text => text::parse(reply.text.as_deref().unwrap_or_default()),
+            Self::OpenAiChat | Self::OpenAiResponses | Self::AnthropicMessages | Self::Gemini => {
+                (reply.text.clone(), reply.calls.clone())
+            }
+            Self::Text => text::parse(reply.text.as_deref().unwrap_or_default(), rules),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Dialect;
+use super::text::TextRules;
+use super::{Dialect, Reply};
 use crate::base::digest::{Digest, Hasher};
 use crate::journal::Blobs;
 
@@ -13,13 +14,20 @@ pub struct ToolList {
     pub text: Arc<str>,
     /// Its blob name.
     pub digest: Digest,
+    /// Which text protocols it was written for.
+    pub rules: TextRules,
 }
 
 impl ToolList {
-    /// Names a text.
+    /// Names a text, under the default rules.
     pub fn new(text: String) -> Self {
+        Self::under(TextRules::default(), text)
+    }
+
+    /// Names a text that was written for these rules.
+    pub fn under(rules: TextRules, text: String) -> Self {
         let text: Arc<str> = text.into();
-        Self { digest: Blobs::name(&text), text }
+        Self { digest: Blobs::name(&text), text, rules }
     }
 }
 
@@ -49,6 +57,14 @@ impl Payload {
             .field(messages_digest.as_bytes())
             .finish();
         Self { dialect, tools: tools.clone(), messages, messages_digest, digest }
+    }
+
+    /// Spells a reply as a model that read this request would.
+    ///
+    /// # Errors
+    /// As [`Dialect::spell`].
+    pub fn spell(&self, reply: Reply) -> Result<Reply, String> {
+        self.dialect.spell(reply, self.tools.rules)
     }
 
     /// Estimated tokens: one for every four bytes.

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::json;
 
 /// A provider's reply, before the dialect looks at it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
     /// Text, when there is any.
     pub text: Option<String>,
+    /// Native reasoning, when the provider shows any. No dialect ever takes a call from it.
+    pub reasoning: Option<String>,
     /// Native calls; the text protocol has none.
     pub calls: Vec<RawCall>,
     /// Why it stopped, in the provider's word.
@@ -17,15 +22,75 @@ pub struct Reply {
     pub explanation: Option<Value>,
 }
 
+/// Where in a reply a call stood.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// In the provider's own field for calls.
+    #[default]
+    Native,
+    /// In a tagged block of JSON.
+    Tagged,
+    /// In a fenced block of JSON.
+    Fenced,
+    /// In an `invoke` element.
+    Invoke,
+    /// It was the whole reply.
+    Bare,
+}
+
+impl Origin {
+    /// The name as written in journals.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Tagged => "tagged",
+            Self::Fenced => "fenced",
+            Self::Invoke => "invoke",
+            Self::Bare => "bare",
+        }
+    }
+}
+
 /// A call as a provider spells it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawCall {
     /// The provider's id, when it gives one.
     pub id: Option<String>,
-    /// The name.
+    /// The name; empty where it cannot be read.
     pub name: String,
-    /// The arguments, as text.
+    /// The arguments, as text. Of a flawed block it is the block as it stood, which is no JSON.
     pub arguments: String,
+    /// Where it stood.
+    pub origin: Origin,
+    /// What is wrong with the block it stood in; such a call has no arguments to believe.
+    pub flaw: Option<&'static str>,
+}
+
+impl RawCall {
+    /// A native call.
+    pub fn native(
+        id: Option<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        let (name, arguments) = (name.into(), arguments.into());
+        Self { id, name, arguments, ..Self::default() }
+    }
+
+    /// Reads the arguments; those of a flawed block are malformed, whatever they look like.
+    pub fn read(&self) -> Arguments {
+        match self.flaw {
+            Some(why) => Arguments::Malformed { raw: self.arguments.clone(), why: why.to_owned() },
+            None => Arguments::read(&self.arguments),
+        }
+    }
+}
+
+/// The argument text of a native call's wire value. Some providers give the text inside a JSON
+/// string, some the object itself; an object is kept as it stands, so that a key that stands
+/// twice is still seen.
+pub fn argument_text(wire: &RawValue) -> String {
+    serde_json::from_str(wire.get()).unwrap_or_else(|_| wire.get().to_owned())
 }
 
 /// A proposed call with its id pinned.
@@ -41,6 +106,8 @@ pub struct Proposed {
     pub arguments: Arguments,
     /// Position in the reply, from 0.
     pub index: u32,
+    /// Where in the reply it stood.
+    pub origin: Origin,
 }
 
 /// What the argument text turned out to be.
@@ -60,12 +127,12 @@ pub enum Arguments {
 }
 
 impl Arguments {
-    /// Reads the text; never guesses.
+    /// Reads the text; never guesses and never repairs.
     pub fn read(text: &str) -> Self {
         if text.trim().is_empty() {
             return Self::Blank;
         }
-        match serde_json::from_str(text) {
+        match json::read(text) {
             Ok(value) => Self::Json(value),
             Err(error) => Self::Malformed { raw: text.to_owned(), why: error.to_string() },
         }
@@ -91,5 +158,47 @@ pub fn scrub(value: &mut Value, redact: &dyn Fn(&str) -> String) {
         Value::Array(items) => items.iter_mut().for_each(|item| scrub(item, redact)),
         Value::Object(map) => map.values_mut().for_each(|value| scrub(value, redact)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_blank_text_is_blank() {
+        let check = |text: &str, expected: &str| {
+            let found = match Arguments::read(text) {
+                Arguments::Json(value) => value.to_string(),
+                Arguments::Blank => "blank".to_owned(),
+                Arguments::Malformed { raw, .. } => format!("malformed {raw}"),
+            };
+            assert_eq!(found, expected, "{text:?}");
+        };
+        check("", "blank");
+        check(" \r\n\t", "blank");
+        check("null", "null");
+        check("{}", "{}");
+        check("\"{\\\"a\\\":1}\"", "\"{\\\"a\\\":1}\"");
+        check("{\"a\":1,\"a\":2}", "malformed {\"a\":1,\"a\":2}");
+        check("{\"dry_run\": tru", "malformed {\"dry_run\": tru");
+    }
+
+    #[test]
+    fn an_object_on_the_wire_is_as_good_as_its_text() {
+        let check = |wire: &str, expected: &str| {
+            let wire: &RawValue = serde_json::from_str(wire).unwrap();
+            assert_eq!(argument_text(wire), expected);
+        };
+        check(r#" {"a": 1, "a": 2} "#, r#"{"a": 1, "a": 2}"#);
+        check(r#""{\"a\": 1}""#, r#"{"a": 1}"#);
+        check(r#""""#, "");
+        check("null", "null");
+    }
+
+    #[test]
+    fn a_flawed_block_has_no_arguments() {
+        let call = RawCall { flaw: Some("cut"), ..RawCall::native(None, "a", "{}") };
+        assert!(matches!(call.read(), Arguments::Malformed { why, .. } if why == "cut"));
     }
 }

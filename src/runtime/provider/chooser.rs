@@ -81,13 +81,15 @@ impl Chooser {
         match choice.best {
             Some((name, _)) if choice.confidence >= THRESHOLD => {
                 let arguments = Value::Object(choice.arguments).to_string();
-                let calls = vec![RawCall { id: None, name, arguments }];
+                let calls = vec![RawCall::native(None, name, arguments)];
                 let finish = Some("tool_calls".to_owned());
-                Ok(payload.dialect.spell(Reply { text: None, calls, finish, explanation }))
+                let reply = Reply { calls, finish, explanation, ..Reply::default() };
+                payload.spell(reply).map_err(harness_fault)
             }
             _ => {
                 let text = Some("No tool fits this request.".to_owned());
-                Ok(Reply { text, calls: Vec::new(), finish: Some("stop".to_owned()), explanation })
+                let finish = Some("stop".to_owned());
+                Ok(Reply { text, finish, explanation, ..Reply::default() })
             }
         }
     }
@@ -168,7 +170,8 @@ fn last_user_text(payload: &Payload) -> Result<Option<String>, ProviderFault> {
     let messages: Vec<Value> = serde_json::from_str(&payload.messages)
         .map_err(|error| harness_fault(format!("unreadable messages: {error}")))?;
     let Some(last) = messages.last() else { return Ok(None) };
-    let text = last.get("content").and_then(Value::as_str);
+    let text = last.get("content").or_else(|| last.pointer("/parts/0/text"));
+    let text = text.and_then(Value::as_str);
     let user = last.get("role").and_then(Value::as_str) == Some("user");
     let own = user && !text.is_some_and(|text| text.starts_with("<tool_result "));
     Ok(text.filter(|_| own).map(str::to_owned))

@@ -26,8 +26,14 @@ pub struct Advertised {
 pub fn tools(payload: &Payload) -> Result<Vec<Advertised>, ProviderFault> {
     let unreadable = |error: serde_json::Error| harness_fault(format!("unreadable tools: {error}"));
     let listed: Vec<Value> = match payload.dialect {
-        Dialect::OpenAiChat | Dialect::AnthropicMessages => {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::AnthropicMessages => {
             serde_json::from_str(&payload.tools.text).map_err(unreadable)?
+        }
+        Dialect::Gemini => {
+            let tools: Vec<Value> =
+                serde_json::from_str(&payload.tools.text).map_err(unreadable)?;
+            let declared = |tool: &Value| tool.get("functionDeclarations")?.as_array().cloned();
+            tools.iter().filter_map(declared).flatten().collect()
         }
         Dialect::Text => {
             let lines = payload.tools.text.lines().filter(|line| line.starts_with('{'));
@@ -36,7 +42,8 @@ pub fn tools(payload: &Payload) -> Result<Vec<Advertised>, ProviderFault> {
     };
     let read = |tool: &Value| {
         let tool = tool.get("function").unwrap_or(tool);
-        let schema = tool.get("parameters").or_else(|| tool.get("input_schema"));
+        let keys = ["parameters", "input_schema", "parametersJsonSchema"];
+        let schema = keys.into_iter().find_map(|key| tool.get(key));
         let text = |key| tool.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         Advertised {
             name: text("name"),

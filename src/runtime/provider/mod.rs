@@ -2,6 +2,7 @@
 
 pub mod chooser;
 pub mod listing;
+mod pairing;
 pub mod rank;
 pub mod scripted;
 

@@ -243,6 +243,7 @@ impl Turn {
             parallel_tools: knobs.parallel_tools,
             duplicate_scope: Some(knobs.duplicate_scope.name().to_owned()),
             duplicate_exempt: cx.resolved.exempt(),
+            strict: knobs.dialect == Dialect::Text && knobs.text.strict,
             ..TurnStarted::new(provider, dialect)
         });
         let (by, mut intent) = cx.resolved.intent.clone();
@@ -298,9 +299,9 @@ impl Turn {
             scrub(&mut value, &|text| cx.redact(text));
             value
         });
-        let dialect = cx.resolved.knobs.dialect;
-        let told = reply.text.clone().filter(|_| dialect == Dialect::Text);
-        let (text, calls) = (cx.steps.parse)(dialect, reply);
+        let knobs = &cx.resolved.knobs;
+        let told = reply.text.clone().filter(|_| knobs.dialect == Dialect::Text);
+        let (text, calls) = (cx.steps.parse)(knobs.dialect, &reply, knobs.text);
         let text = text.map(|text| cx.redact(&text));
         let bytes = text.as_ref().map_or(0, String::len)
             + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();

@@ -52,11 +52,7 @@ mod tests {
         };
         let calls = earlier.iter().map(call).collect();
         transcript.push(Message::Assistant { text: "".into(), calls });
-        let raw = |id: &Option<&str>| RawCall {
-            id: id.map(str::to_owned),
-            name: "a".into(),
-            arguments: String::new(),
-        };
+        let raw = |id: &Option<&str>| RawCall::native(id.map(str::to_owned), "a", "");
         let calls: Vec<RawCall> = given.iter().map(raw).collect();
         let pinned = pin(&calls, &transcript, &mut RealWorld::default());
         let pinned: Vec<&str> = pinned.iter().map(|id| &**id).collect();

@@ -29,6 +29,7 @@ impl Turn {
             id: raw.id.as_deref().map(|text| cx.redact_known(text)),
             name: cx.redact_known(&raw.name),
             arguments: cx.redact_known(&raw.arguments),
+            ..raw
         };
         let calls: Vec<RawCall> = calls.into_iter().map(clean).collect();
         let ids = pin(&calls, cx.transcript, cx.world);
@@ -40,13 +41,14 @@ impl Turn {
         };
         let (mut slots, mut facts) = (Vec::new(), Vec::new());
         for ((index, raw), call) in (0..).zip(calls).zip(ids) {
-            let arguments = Arguments::read(&raw.arguments).scrubbed(&|text: &str| cx.redact_known(text));
+            let arguments = raw.read().scrubbed(&|text: &str| cx.redact_known(text));
             let one = Proposed {
                 call: Arc::clone(&call),
                 provider_id: raw.id,
                 name: raw.name,
                 arguments,
                 index,
+                origin: raw.origin,
             };
             facts.push((Arc::clone(&call), self.requested(&one)));
             let shown = assistant_call(&one);
@@ -335,6 +337,7 @@ impl Turn {
             provider_call_id: proposed.provider_id.clone(),
             index: Some(proposed.index),
             proposed_by: Some("model".to_owned()),
+            origin: Some(proposed.origin.name().to_owned()),
             ..ToolCallRequested::new(proposed.name.clone())
         }
     }

@@ -14,7 +14,7 @@ use crate::base::secret::SecretSet;
 use crate::base::world::Millis;
 use crate::journal::outcome::{Fault, Unavailability};
 use crate::runtime::catalog::Registered;
-use crate::runtime::dialect::{Dialect, Proposed, RawCall, Reply};
+use crate::runtime::dialect::{Dialect, Proposed, RawCall, Reply, TextRules};
 use crate::runtime::evidence::settle::Redact;
 use crate::runtime::evidence::{preview, settle};
 use crate::runtime::exec::Ready;
@@ -37,7 +37,7 @@ pub struct Steps {
     /// Step 1: whether policy lets a tool be shown.
     pub may_expose: MayExpose,
     /// Step 3: the calls of a reply.
-    pub parse: fn(Dialect, Reply) -> (Option<String>, Vec<RawCall>),
+    pub parse: fn(Dialect, &Reply, TextRules) -> (Option<String>, Vec<RawCall>),
     /// Step 5a: whether a hook's word blocks the call; the reason when it does.
     pub hook_blocks: fn(&HookSpec, &HookVerdict) -> Option<String>,
     /// Step 5b: the name in this view.
