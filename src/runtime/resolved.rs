@@ -9,7 +9,10 @@ use super::dialect::{Dialect, Rendering, ToolList};
 use super::evidence::receipt::ReceiptKey;
 use super::policy::{Principal, Rules};
 use super::view::compile::MayExpose;
-use super::view::{Environment, View, ViewRequest, compile};
+use super::view::scope::Scoped;
+use super::view::{
+    ActivatedSet, Availability, Environment, Matched, View, ViewRequest, compile, scoped,
+};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
@@ -44,6 +47,8 @@ pub struct Resolved {
     pub environment: Environment,
     /// Names kept out by hand.
     pub excluded: BTreeSet<ToolId>,
+    /// What the run allows beside that.
+    pub availability: Arc<Availability>,
     /// Settings.
     pub knobs: Knobs,
     /// What is intended, and by whom it was declared.
@@ -71,6 +76,10 @@ struct ViewKey {
     actions: Vec<ActionType>,
     domains: Vec<String>,
     excluded: BTreeSet<ToolId>,
+    availability: Arc<Availability>,
+    matched: Matched,
+    // In no order: a view does not depend on which search came first.
+    activated: BTreeSet<ToolId>,
     failures: BTreeMap<ToolId, u32>,
     principal: (String, BTreeSet<String>),
     // A compiled view carries its tools as this dialect spells them.
@@ -84,13 +93,22 @@ pub struct ViewCache {
 }
 
 impl Resolved {
-    /// The view for the present state, compiled or remembered.
+    /// The scoped registry: what may be shown, activated, run or handed to a delegate.
+    pub fn scoped(&self) -> Scoped<'_> {
+        scoped(&self.registry, &self.availability, &self.excluded)
+    }
+
+    /// The view for the present state, compiled or remembered. `message` is what the user said in
+    /// this turn; `activated` is what this turn's searches found.
     pub fn view(
         &self,
         failures: &BTreeMap<ToolId, u32>,
+        activated: &ActivatedSet,
+        message: &str,
         may_expose: MayExpose,
     ) -> Arc<CompiledView> {
-        let key = self.key(failures);
+        let matched = self.availability.matched(message);
+        let key = self.key(failures, activated, matched.clone());
         let mut views = self.views.views.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = views.get(&key) {
             return Arc::clone(known);
@@ -102,6 +120,9 @@ impl Resolved {
             intent: &self.intent.1,
             environment: &self.environment,
             excluded: &self.excluded,
+            availability: &self.availability,
+            matched: &matched,
+            activated,
             failures,
             may_expose,
         });
@@ -111,7 +132,12 @@ impl Resolved {
         compiled
     }
 
-    fn key(&self, failures: &BTreeMap<ToolId, u32>) -> ViewKey {
+    fn key(
+        &self,
+        failures: &BTreeMap<ToolId, u32>,
+        activated: &ActivatedSet,
+        matched: Matched,
+    ) -> ViewKey {
         let intent = &self.intent.1;
         let reads_goal = self.registry.iter().any(|tool| {
             let section = &tool.descriptor.intent;
@@ -122,6 +148,9 @@ impl Resolved {
             actions: intent.action_types.clone(),
             domains: intent.domains.clone(),
             excluded: self.excluded.clone(),
+            availability: Arc::clone(&self.availability),
+            matched,
+            activated: activated.iter().cloned().collect(),
             failures: failures.clone(),
             principal: (self.principal.id.clone(), self.principal.scopes.clone()),
             dialect: self.knobs.dialect,

@@ -22,3 +22,5 @@ mod session;
 mod support;
 mod tools;
 mod view;
+mod view_availability;
+mod view_properties;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
+use crate::tool::id::ToolId;
 
 /// The raw result of one execution.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +19,21 @@ pub struct Ran {
     pub effects: ObservedEffects,
     /// The command line that ran.
     pub command: Option<String>,
+    /// Deferred tools that it found, for the turn to activate.
+    pub activates: Vec<ToolId>,
 }
 
 impl Ran {
     /// A success.
     pub fn ok(output: impl Into<String>, effects: ObservedEffects) -> Self {
-        Self { output: output.into(), structured: None, fault: None, effects, command: None }
+        Self {
+            output: output.into(),
+            structured: None,
+            fault: None,
+            effects,
+            command: None,
+            activates: Vec::new(),
+        }
     }
 
     /// A failure with a stable code.
@@ -34,6 +44,7 @@ impl Ran {
             fault: Some(Fault { blame, code: code.to_owned(), message: message.into() }),
             effects: ObservedEffects { method: "workspace".to_owned(), ..Default::default() },
             command: None,
+            activates: Vec::new(),
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::runtime::evidence::settle::{Settled, Settling, settle};
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::{Answer, ApprovalRequest, Validated};
 use crate::runtime::resolved::{CompiledView, Resolved};
+use crate::runtime::view::ActivatedSet;
 use crate::tool::id::ToolId;
 
 /// What can happen to a turn.
@@ -107,6 +108,8 @@ pub struct Turn {
     pub(super) ready: VecDeque<(usize, Box<Ready>)>,
     iterations: u32,
     provider: &'static str,
+    message: Arc<str>,
+    activated: ActivatedSet,
 }
 
 impl Turn {
@@ -143,6 +146,7 @@ impl Turn {
             *text = (cx.steps.redact)(cx.secrets, text).into_owned();
         }
         cx.log.fact(cx.world, IntentDeclared { by, intent });
+        self.message = Arc::clone(&text);
         super::append::append(cx, vec![Message::User { text }]);
         self.ask(cx)
     }
@@ -153,7 +157,8 @@ impl Turn {
             return self.end(TurnEnd::IterationCap, cx);
         }
         self.iterations += 1;
-        let compiled = cx.resolved.view(cx.failures, cx.steps.may_expose);
+        let compiled =
+            cx.resolved.view(cx.failures, &self.activated, &self.message, cx.steps.may_expose);
         let view = &compiled.view;
         let fact = ViewCompiled {
             view: view.digest,
