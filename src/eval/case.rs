@@ -7,10 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntry};
 use crate::base::digest::Digest;
 use crate::runtime::dialect::Dialect;
 use crate::runtime::guard::Verdict as Answer;
 use crate::runtime::provider::scripted::Step;
+use crate::runtime::view::Availability;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
 use crate::tool::matcher::Matchers;
@@ -65,6 +67,26 @@ pub struct CaseEntry {
     /// Names kept out of this case's views.
     #[serde(default)]
     pub excluded_tools: Vec<String>,
+    /// Groups of MCP tools, shown always or by keywords, when not the suite's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<GroupEntry>")]
+    pub tool_filter_groups: Option<Vec<GroupEntry>>,
+    /// Tools that `tool_search` must activate first, when not the suite's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<DeferredEntry>")]
+    pub deferred: Option<Vec<DeferredEntry>>,
+    /// The only tools allowed, beside what the suite says; an empty list allows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub narrowing: Option<Vec<String>>,
+    /// Which MCP servers and tools may be used, beside what the suite says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "McpPolicyEntry")]
+    pub mcp_policy: Option<McpPolicyEntry>,
+    /// The highest risk allowed, beside what the suite says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RiskCapEntry")]
+    pub risk_cap: Option<RiskCapEntry>,
     /// Who acts, when not the suite's principal.
     #[serde(default)]
     pub principal: Option<super::suite::PrincipalEntry>,
@@ -338,6 +360,8 @@ pub struct Case {
     pub workspace: BTreeMap<String, String>,
     /// Names kept out.
     pub excluded: BTreeSet<ToolId>,
+    /// What is allowed beside that, when not as the suite says.
+    pub availability: Option<Arc<Availability>>,
     /// Who acts.
     pub principal: Option<super::suite::PrincipalEntry>,
     /// What is intended.

@@ -121,6 +121,7 @@ pub fn build(
         rules: Arc::clone(&suite.rules),
         environment: suite.environment.clone(),
         excluded: suite.excluded.union(&case.excluded).cloned().collect(),
+        availability: Arc::clone(case.availability.as_ref().unwrap_or(&suite.availability)),
         knobs: knobs(suite, case),
         intent,
         broker,

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::availability::{self, Place, keys};
 use super::case::Case;
-use super::load_cases::{CaseContext, case_file};
+use super::load_cases::{self, CaseFile, case_file};
 use super::metric;
 use super::prompts;
 use super::read::{files_below, normal, read, shown};
@@ -19,7 +20,9 @@ use crate::runtime::dialect::Rendering;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::compile::MAY_EXPOSE;
-use crate::runtime::view::{Environment, View, ViewRequest, compile};
+use crate::runtime::view::{
+    ActivatedSet, Availability, Environment, Matched, View, ViewRequest, compile,
+};
 use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
@@ -46,6 +49,8 @@ pub struct Suite {
     pub environment: Environment,
     /// Names kept out.
     pub excluded: BTreeSet<ToolId>,
+    /// What is allowed beside that.
+    pub availability: Arc<Availability>,
     /// All cases, prompts first.
     pub cases: Vec<Arc<Case>>,
     /// Look-alike pairs.
@@ -55,7 +60,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// What a request without an intent of its own would be offered.
+    /// What a request without an intent and a message of its own would be offered.
     pub fn view(&self) -> View {
         compile(&ViewRequest {
             registry: &self.registry,
@@ -64,6 +69,9 @@ impl Suite {
             intent: &Intent::default(),
             environment: &self.environment,
             excluded: &self.excluded,
+            availability: &self.availability,
+            matched: &Matched::default(),
+            activated: &ActivatedSet::default(),
             failures: &BTreeMap::new(),
             may_expose: MAY_EXPOSE,
         })
@@ -99,16 +107,27 @@ pub fn read_suite_file(folder: &Path) -> Result<(Document, SuiteFile), Vec<Probl
 pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
     let (document, file) = read_suite_file(folder)?;
     let mut loader = Loader::default();
-    let registry = loader.registry(folder, &document, &file, listed);
+    let mut descriptors = loader.descriptors(folder, &document, &file, listed);
+    let case_files = loader.case_files(folder, &document, &file);
+    if file.deferred.is_some() || case_files.iter().any(CaseFile::defers) {
+        let taken = availability::add_search(&mut descriptors);
+        loader.problems.extend(taken.map(|message| document.problem("/tools", message)));
+    }
+    let registry = loader.registry(&document, descriptors);
     let principal = Principal {
         id: file.principal.id.clone(),
         scopes: file.principal.scopes.iter().cloned().collect(),
     };
     let rules = loader.rules((folder, &document), &file, &registry, &principal);
     let mut cases = loader.prompts(folder, &document, &file, &registry);
-    cases.extend(loader.cases(folder, &document, &file, &registry));
+    let place = Place { document: &document, at: "", registry: &registry };
+    let keys = keys!(file);
+    let base = Availability::default();
+    let availability = availability::read(&keys, &base, &place, &mut loader.problems);
+    let excluded = availability::excluded(&file.excluded_tools, &place, &mut loader.problems);
+    let found = &mut loader.problems;
+    cases.extend(load_cases::all(case_files, &file.name, &registry, &availability, found));
     loader.check_ids(&cases);
-    let excluded = loader.excluded(&document, &file, &registry);
     let look_alikes = loader.look_alikes((folder, &document), &file, &registry);
     loader.check_settings(&document, &file);
     if !loader.problems.is_empty() {
@@ -116,8 +135,11 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
         loader.problems.dedup();
         return Err(loader.problems);
     }
-    let policy = serde_json::json!({"rules": rules.digest(), "principal": file.principal,
+    let mut policy = serde_json::json!({"rules": rules.digest(), "principal": file.principal,
         "knobs": file.knobs, "excluded": file.excluded_tools, "credentials": file.credentials});
+    if let Some(content) = keys.content() {
+        policy["availability"] = content;
+    }
     Ok(Suite {
         name: file.name.as_str().into(),
         folder: folder.to_path_buf(),
@@ -133,6 +155,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
         rules: Arc::new(rules),
         principal,
         excluded,
+        availability: Arc::new(availability),
         cases: cases.into_iter().map(Arc::new).collect(),
         look_alikes,
         file,
@@ -183,13 +206,13 @@ impl Loader {
         self.take(found)
     }
 
-    fn registry(
+    fn descriptors(
         &mut self,
         folder: &Path,
         document: &Document,
         file: &SuiteFile,
         listed: &Listed,
-    ) -> Registry {
+    ) -> Vec<Descriptor> {
         let mut descriptors = Vec::new();
         let mut origins = BTreeMap::new();
         for (index, source) in file.tools.iter().enumerate() {
@@ -214,6 +237,10 @@ impl Loader {
                 },
             }
         }
+        descriptors
+    }
+
+    fn registry(&mut self, document: &Document, descriptors: Vec<Descriptor>) -> Registry {
         if descriptors.is_empty() && self.problems.is_empty() {
             self.problems.push(document.problem("/tools", "there is not a single tool"));
         }
@@ -292,26 +319,21 @@ impl Loader {
         self.take(parsed)
     }
 
-    fn cases(
+    fn case_files(
         &mut self,
         folder: &Path,
         document: &Document,
         file: &SuiteFile,
-        registry: &Registry,
-    ) -> Vec<Case> {
-        let mut cases = Vec::new();
-        if registry.is_empty() {
-            return cases;
-        }
+    ) -> Vec<CaseFile> {
+        let mut files = Vec::new();
         for (index, path) in file.cases.iter().enumerate() {
             let at = format!("/cases/{index}");
             for path in self.folder_files(document, &at, &folder.join(path)) {
-                let context = CaseContext { path: &path, suite: &file.name, registry };
-                let read = case_file(&context);
-                cases.extend(self.take(read));
+                let read = case_file(path).map(Some);
+                files.extend(self.take(read));
             }
         }
-        cases
+        files
     }
 
     fn check_ids(&mut self, cases: &[Case]) {
@@ -324,32 +346,6 @@ impl Loader {
                 self.problems.push(Problem::new(file, at, message));
             }
         }
-    }
-
-    fn excluded(
-        &mut self,
-        document: &Document,
-        file: &SuiteFile,
-        registry: &Registry,
-    ) -> BTreeSet<ToolId> {
-        let mut excluded = BTreeSet::new();
-        if registry.is_empty() {
-            return excluded;
-        }
-        for (index, name) in file.excluded_tools.iter().enumerate() {
-            match ToolId::parse(name).filter(|id| registry.get(id).is_some()) {
-                Some(id) => {
-                    excluded.insert(id);
-                }
-                None => {
-                    let at = format!("/excluded_tools/{index}");
-                    let problem = document.problem(&at, format!("no tool `{name}`"));
-                    let names = registry.iter().map(|tool| tool.id().as_str());
-                    self.problems.push(problem.suggest(name, names));
-                }
-            }
-        }
-        excluded
     }
 
     fn look_alikes(

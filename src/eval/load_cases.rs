@@ -1,11 +1,11 @@
 //! Reading case files and scripts.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::availability::{self, Place, keys};
 use super::case::{
     AnswerName, ApprovalExpectEntry, CASE, CASES, Case, CaseEntry, CasesFile, Expectation,
     ExpectedCall, ExpectedCallEntry, FaultBlame, Kind, NeverEntry, SCRIPT, ScriptEntry, ScriptFile,
@@ -23,21 +23,37 @@ use crate::runtime::catalog::{Registry, alias};
 use crate::runtime::dialect::{RawCall, Reply};
 use crate::runtime::guard::{AnswerScope, Verdict as Answer};
 use crate::runtime::provider::scripted::{Answer as StepAnswer, ExpectedRequest, Step};
+use crate::runtime::view::Availability;
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 use crate::tool::matcher::Matcher;
 
 /// Where a case file stands, and in which suite.
-pub(super) struct CaseContext<'a> {
-    pub(super) path: &'a Path,
-    pub(super) suite: &'a str,
-    pub(super) registry: &'a Registry,
+struct CaseContext<'a> {
+    path: &'a Path,
+    suite: &'a str,
+    registry: &'a Registry,
+    availability: &'a Availability,
 }
 
-/// Reads one file of one or many cases.
-pub(super) fn case_file(cx: &CaseContext<'_>) -> Result<Vec<Case>, Vec<Problem>> {
-    let text = read(cx.path).map_err(|problem| vec![problem])?;
-    let document = Document::parse(&shown(cx.path), &text).map_err(|problem| vec![problem])?;
+/// One file of one or many cases, before anything is known of the tools.
+pub(super) struct CaseFile {
+    path: PathBuf,
+    document: Document,
+    entries: Vec<(String, CaseEntry)>,
+}
+
+impl CaseFile {
+    /// Whether one of the cases defers tools.
+    pub(super) fn defers(&self) -> bool {
+        self.entries.iter().any(|(_, entry)| entry.deferred.is_some())
+    }
+}
+
+/// Decodes one file.
+pub(super) fn case_file(path: PathBuf) -> Result<CaseFile, Vec<Problem>> {
+    let text = read(&path).map_err(|problem| vec![problem])?;
+    let document = Document::parse(&shown(&path), &text).map_err(|problem| vec![problem])?;
     let tag = document.value.get("schema").and_then(Value::as_str).unwrap_or_default();
     let entries = if tag == "proofmark/cases@1" {
         let file: CasesFile = CASES.get().decode(&document)?;
@@ -47,14 +63,28 @@ pub(super) fn case_file(cx: &CaseContext<'_>) -> Result<Vec<Case>, Vec<Problem>>
         let entry: CaseEntry = CASE.get().decode(&document)?;
         vec![(String::new(), entry)]
     };
-    let (mut cases, mut problems) = (Vec::new(), Vec::new());
-    for (at, entry) in entries {
-        match case(cx, &document, &at, entry) {
-            Ok(case) => cases.push(case),
-            Err(mut found) => problems.append(&mut found),
+    Ok(CaseFile { path, document, entries })
+}
+
+/// The cases of all files, held against the tools; none where there is no tool.
+pub(super) fn all(
+    files: Vec<CaseFile>,
+    suite: &str,
+    registry: &Registry,
+    availability: &Availability,
+    problems: &mut Vec<Problem>,
+) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for file in files.into_iter().filter(|_| !registry.is_empty()) {
+        let cx = CaseContext { path: &file.path, suite, registry, availability };
+        for (at, entry) in file.entries {
+            match case(&cx, &file.document, &at, entry) {
+                Ok(case) => cases.push(case),
+                Err(mut found) => problems.append(&mut found),
+            }
         }
     }
-    if problems.is_empty() { Ok(cases) } else { Err(problems) }
+    cases
 }
 
 fn case(
@@ -79,16 +109,11 @@ fn case(
     }
     let alternatives = alternatives(cx, document, at, &entry, &mut problems);
     let kind = kind(document, at, &entry, &mut problems);
-    let mut excluded = BTreeSet::new();
-    for (index, name) in entry.excluded_tools.iter().enumerate() {
-        match ToolId::parse(name).filter(|id| cx.registry.get(id).is_some()) {
-            Some(id) => drop(excluded.insert(id)),
-            None => {
-                let at = format!("{at}/excluded_tools/{index}");
-                problems.push(no_tool(cx, document, &at, name));
-            }
-        }
-    }
+    let place = Place { document, at, registry: cx.registry };
+    let excluded = availability::excluded(&entry.excluded_tools, &place, &mut problems);
+    let keys = keys!(entry);
+    let availability = availability::read(&keys, cx.availability, &place, &mut problems);
+    let availability = keys.any().then(|| Arc::new(availability));
     let (never, approval) = promises(cx, document, at, &entry, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
@@ -104,6 +129,7 @@ fn case(
         approvals: (!entry.approvals.is_empty()).then_some(approvals),
         workspace: entry.workspace,
         excluded,
+        availability,
         principal: entry.principal,
         intent: entry.intent,
         dialect: entry.dialect.map(DialectName::dialect),

@@ -4,6 +4,7 @@
 //! Reading order is the path of a case: `suite`, `prompts`, `case`, `select`, `fixture`, `trial`,
 //! `calls`, `expect`, `grade`, `metric`, `gate`, `baseline`, `runner`. Nothing here prints.
 
+pub mod availability;
 pub mod baseline;
 pub mod calls;
 pub mod case;

@@ -123,6 +123,7 @@ impl Row<'_> {
             approvals: None,
             workspace: BTreeMap::new(),
             excluded: Default::default(),
+            availability: None,
             principal: None,
             intent: None,
             dialect: None,

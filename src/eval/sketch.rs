@@ -119,6 +119,7 @@ pub(super) fn plain(kind: Kind, expect: Expectation) -> Case {
         approvals: None,
         workspace: Default::default(),
         excluded: Default::default(),
+        availability: None,
         principal: None,
         intent: None,
         tags: Default::default(),

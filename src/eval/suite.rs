@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntry};
 use crate::base::digest::Digest;
 use crate::runtime::dialect::{Dialect, TextRules};
 use crate::tool::strict::{Format, LazyFormat};
@@ -42,6 +43,26 @@ pub struct SuiteFile {
     /// Names kept out of every view.
     #[serde(default)]
     pub excluded_tools: Vec<String>,
+    /// Groups of MCP tools, shown always or by keywords.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<GroupEntry>")]
+    pub tool_filter_groups: Option<Vec<GroupEntry>>,
+    /// Tools that `tool_search` must activate first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<DeferredEntry>")]
+    pub deferred: Option<Vec<DeferredEntry>>,
+    /// The only tools allowed; an empty list allows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub narrowing: Option<Vec<String>>,
+    /// Which MCP servers and tools may be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "McpPolicyEntry")]
+    pub mcp_policy: Option<McpPolicyEntry>,
+    /// The highest risk allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RiskCapEntry")]
+    pub risk_cap: Option<RiskCapEntry>,
     /// Credentials the broker holds; whatever tools require when absent.
     #[serde(default)]
     pub credentials: Option<Vec<String>>,

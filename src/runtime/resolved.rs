@@ -13,7 +13,10 @@ use super::guard::limits::LoopLimits;
 use super::guard::repeat::DuplicateScope;
 use super::policy::{Principal, Rules};
 use super::view::compile::MayExpose;
-use super::view::{Environment, View, ViewRequest, compile};
+use super::view::scope::Scoped;
+use super::view::{
+    ActivatedSet, Availability, Environment, Matched, View, ViewRequest, compile, scoped,
+};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
@@ -84,6 +87,8 @@ pub struct Resolved {
     pub environment: Environment,
     /// Names kept out by hand.
     pub excluded: BTreeSet<ToolId>,
+    /// What the run allows beside that.
+    pub availability: Arc<Availability>,
     /// Settings.
     pub knobs: Knobs,
     /// What is intended, and by whom it was declared.
@@ -111,6 +116,10 @@ struct ViewKey {
     actions: Vec<ActionType>,
     domains: Vec<String>,
     excluded: BTreeSet<ToolId>,
+    availability: Arc<Availability>,
+    matched: Matched,
+    // In no order: a view does not depend on which search came first.
+    activated: BTreeSet<ToolId>,
     failures: BTreeMap<ToolId, u32>,
     principal: (String, BTreeSet<String>),
     // A compiled view carries its tools as this dialect spells them.
@@ -144,13 +153,22 @@ impl Resolved {
         exempt.map(|tool| tool.id().clone()).collect()
     }
 
-    /// The view for the present state, compiled or remembered.
+    /// The scoped registry: what may be shown, activated, run or handed to a delegate.
+    pub fn scoped(&self) -> Scoped<'_> {
+        scoped(&self.registry, &self.availability, &self.excluded)
+    }
+
+    /// The view for the present state, compiled or remembered. `message` is what the user said in
+    /// this turn; `activated` is what this turn's searches found.
     pub fn view(
         &self,
         failures: &BTreeMap<ToolId, u32>,
+        activated: &ActivatedSet,
+        message: &str,
         may_expose: MayExpose,
     ) -> Arc<CompiledView> {
-        let key = self.key(failures);
+        let matched = self.availability.matched(message);
+        let key = self.key(failures, activated, matched.clone());
         let mut views = self.views.views.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = views.get(&key) {
             return Arc::clone(known);
@@ -165,6 +183,9 @@ impl Resolved {
             intent: &self.intent.1,
             environment: &self.environment,
             excluded: &self.excluded,
+            availability: &self.availability,
+            matched: &matched,
+            activated,
             failures,
             may_expose,
         });
@@ -174,7 +195,12 @@ impl Resolved {
         compiled
     }
 
-    fn key(&self, failures: &BTreeMap<ToolId, u32>) -> ViewKey {
+    fn key(
+        &self,
+        failures: &BTreeMap<ToolId, u32>,
+        activated: &ActivatedSet,
+        matched: Matched,
+    ) -> ViewKey {
         let intent = &self.intent.1;
         let reads_goal = self.registry.iter().any(|tool| {
             let section = &tool.descriptor.intent;
@@ -185,6 +211,9 @@ impl Resolved {
             actions: intent.action_types.clone(),
             domains: intent.domains.clone(),
             excluded: self.excluded.clone(),
+            availability: Arc::clone(&self.availability),
+            matched,
+            activated: activated.iter().cloned().collect(),
             failures: failures.clone(),
             principal: (self.principal.id.clone(), self.principal.scopes.clone()),
             dialect: (self.knobs.dialect, self.knobs.text),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::oracle::{HookSaid, PersonSaid, Told};
-use super::scene::{self, Scene, secret};
+use super::scene::{self, Class, Scene, secret};
 use super::swarm::{Kind, Swarm};
 use super::workload::Meant;
 use super::world::SimWorld;
@@ -18,7 +18,7 @@ use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::DuplicateScope;
 use crate::runtime::guard::{ApprovalRequest, Envelope, Grants, HookCall, HookSpec, Hooks, Point};
 use crate::runtime::provider::scripted::acceptable;
-use crate::runtime::resolved::{Knobs, Resolved};
+use crate::runtime::resolved::{CompiledView, Knobs, Resolved};
 use crate::runtime::turn::log::Log;
 use crate::runtime::turn::machine::{Effect, Input, Lent};
 use crate::runtime::turn::steps::Steps;
@@ -78,7 +78,7 @@ pub(super) enum Job {
     Hook(Ticket, Box<HookCall>),
     Inspect(Ticket),
     Prompt(Box<ApprovalRequest>, u8),
-    Run(Ticket, Arc<Ready>, bool),
+    Run(Ticket, Arc<Ready>, Arc<CompiledView>, bool),
     Torn(Ticket, Arc<Ready>, bool),
     Late(Ticket, Ran),
 }
@@ -105,6 +105,7 @@ pub struct Sim<'a> {
     pub(super) round: u32,
     pub(super) cancelled: bool,
     pub(super) rewritten: bool,
+    pub(super) activated: BTreeMap<String, u32>,
     pub(super) read: usize,
     pub(super) complaints: Vec<String>,
 }
@@ -193,6 +194,7 @@ impl<'a> Sim<'a> {
             rules: Arc::clone(&scene.rules),
             environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
             excluded: scene.excluded.clone(),
+            availability: Arc::clone(&scene.availability),
             knobs,
             intent: ("rules".to_owned(), crate::tool::intent::Intent::default()),
             broker: scene.broker.clone(),
@@ -227,6 +229,7 @@ impl<'a> Sim<'a> {
             round: 0,
             cancelled: false,
             rewritten: false,
+            activated: BTreeMap::new(),
             read,
             complaints: Vec::new(),
         }
@@ -236,6 +239,7 @@ impl<'a> Sim<'a> {
         let mut turn = Turn::default();
         (self.round, self.cancelled, self.rewritten) = (0, false, false);
         self.asked.clear();
+        self.activated.clear();
         self.jobs.clear();
         self.wakes.clear();
         let envelope = Envelope {
@@ -292,11 +296,11 @@ impl<'a> Sim<'a> {
                 Effect::Withdraw(id) => {
                     self.jobs.retain(|job| !matches!(job, Job::Prompt(r, _) if r.id == id));
                 }
-                Effect::Start(ticket, ready) => {
+                Effect::Start(ticket, ready, view) => {
                     if let Some(told) = self.told.get_mut(&ticket.call) {
                         told.started = true;
                     }
-                    self.jobs.push(Job::Run(ticket, ready, false));
+                    self.jobs.push(Job::Run(ticket, ready, view, false));
                 }
                 Effect::Abort(ticket) => self.abort(&ticket),
             }
@@ -310,11 +314,18 @@ impl<'a> Sim<'a> {
             _ => false,
         };
         let Some(place) = self.jobs.iter().position(same) else { return };
-        if let Job::Run(ticket, ready, _) = self.jobs.swap_remove(place) {
+        if let Job::Run(ticket, ready, ..) = self.jobs.swap_remove(place) {
             // Why it is torn down is decided now, whatever comes before it is gone.
             let cancelled = self.cancelled || self.deadline_passed();
             self.jobs.push(Job::Torn(ticket, ready, cancelled));
         }
+    }
+
+    /// What a call must come to: a tool that waits can be called once an earlier reply's search
+    /// found it.
+    pub(super) fn class(&self, meant: Meant) -> Class {
+        let found = self.activated.get("cellar.read").is_some_and(|round| *round < self.round);
+        scene::class(meant.tool, meant.args, found)
     }
 
     /// What the machine wrote about new calls, for the reference model.
@@ -332,7 +343,7 @@ impl<'a> Sim<'a> {
                         || self.asked.iter().any(same)
                         || self.pending[..place].iter().any(same);
                     let told = Told {
-                        class: scene::class(meant.tool, meant.args),
+                        class: self.class(meant),
                         hook: HookSaid::Nothing,
                         person: None,
                         granted: self.grants.ids().next().is_some(),
@@ -349,6 +360,9 @@ impl<'a> Sim<'a> {
                     if let Some(told) = self.told.get_mut(call) {
                         told.person.get_or_insert(PersonSaid::Nothing);
                     }
+                }
+                (Event::ToolActivated(fact), _) => {
+                    self.activated.insert(fact.tool_id.to_string(), self.round);
                 }
                 (Event::GrantIssued(_), _) => {
                     self.told.values_mut().for_each(|told| told.granted = true);

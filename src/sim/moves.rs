@@ -12,10 +12,11 @@ use super::workload;
 use crate::base::digest::Digest;
 use crate::journal::Event;
 use crate::runtime::dialect::Payload;
-use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::exec::{Ran, Ready, search};
 use crate::runtime::guard::{
     Answer, AnswerScope, ApprovalRequest, HookCall, HookVerdict, Point, Verdict,
 };
+use crate::runtime::resolved::CompiledView;
 use crate::runtime::turn::Ticket;
 use crate::runtime::turn::machine::Input;
 
@@ -27,7 +28,7 @@ impl Sim<'_> {
             if let Some(outside) = self.outside() {
                 return Some(outside);
             }
-            let idle = |job: &Job| matches!(job, Job::Run(_, _, true) | Job::Prompt(_, 9));
+            let idle = |job: &Job| matches!(job, Job::Run(_, _, _, true) | Job::Prompt(_, 9));
             let awake: Vec<usize> =
                 (0..self.jobs.len()).filter(|place| !idle(&self.jobs[*place])).collect();
             if awake.is_empty() {
@@ -81,7 +82,7 @@ impl Sim<'_> {
                 Some(Input::Inspected(ticket, Some(Digest::of("operand", b"same"))))
             }
             Job::Prompt(request, times) => self.answer(request, times),
-            Job::Run(ticket, ready, _) => self.run(ticket, ready),
+            Job::Run(ticket, ready, view, _) => self.run(ticket, ready, view),
             Job::Torn(ticket, ready, cancelled) => Some(self.torn(ticket, &ready, cancelled)),
             Job::Late(ticket, ran) => Some(Input::Finished(ticket, ran)),
         }
@@ -116,12 +117,15 @@ impl Sim<'_> {
             if matches!(verdict, HookVerdict::Cancel { .. } | HookVerdict::Failed { .. }) {
                 told.hook = HookSaid::Stop;
             }
-            if let Some(meant) = self.meant.get_mut(&ticket.call) {
-                meant.tool = name.unwrap_or(meant.tool);
-                meant.args = args.unwrap_or(meant.args);
-                told.class = scene::class(meant.tool, meant.args);
-                // A rewriting may make a call the same as any other.
-                told.seen_before |= name.is_some() || args.is_some();
+            // A rewriting may make a call the same as any other.
+            told.seen_before |= name.is_some() || args.is_some();
+        }
+        if guards && let Some(meant) = self.meant.get_mut(&ticket.call) {
+            meant.tool = name.unwrap_or(meant.tool);
+            meant.args = args.unwrap_or(meant.args);
+            let class = self.meant.get(&ticket.call).map(|meant| self.class(*meant));
+            if let (Some(class), Some(told)) = (class, self.told.get_mut(&ticket.call)) {
+                told.class = class;
             }
         }
         if matches!(verdict, HookVerdict::Rewrite { .. }) && guards {
@@ -202,7 +206,10 @@ impl Sim<'_> {
         order.position(|one| Some(one) == call).and_then(|place| flavours.get(place).copied())
     }
 
-    fn run(&mut self, ticket: Ticket, ready: Arc<Ready>) -> Option<Input> {
+    fn run(&mut self, ticket: Ticket, ready: Arc<Ready>, view: Arc<CompiledView>) -> Option<Input> {
+        if let Some(found) = search::call(&ready, &view.view.waiting) {
+            return Some(self.ended(ticket, found, End::Good));
+        }
         let name = ready.permitted().validated().resolved().tool().id().as_str().to_owned();
         let act = match &self.mode {
             Mode::Flavours(flavours) => {
@@ -215,7 +222,7 @@ impl Sim<'_> {
         };
         match act {
             Act::Hangs => {
-                self.jobs.push(Job::Run(ticket, ready, true));
+                self.jobs.push(Job::Run(ticket, ready, view, true));
                 None
             }
             Act::Ends(ran, end) => {

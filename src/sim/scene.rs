@@ -9,6 +9,9 @@ use crate::runtime::catalog::Registry;
 use crate::runtime::credential::Broker;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::ViewCache;
+use crate::runtime::view::activation::search_tool;
+use crate::runtime::view::availability::{Availability, Deferred};
+use crate::runtime::view::pattern::Pattern;
 use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
 use crate::tool::manifest;
@@ -54,7 +57,7 @@ const fn tool(name: &'static str, class: Class, manifest: &'static str) -> Tool 
 }
 
 /// The tools, the first three for exhaustive exploration.
-pub const TOOLS: [Tool; 14] = [
+pub const TOOLS: [Tool; 15] = [
     tool(
         "note.read",
         Class::Free,
@@ -154,6 +157,12 @@ pub const TOOLS: [Tool; 14] = [
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:gate'], writes: []}\n\
          hooks: {preCall: [gatekeeper]}",
     ),
+    // Behind a search: it can be called once one has found it.
+    tool(
+        "cellar.read",
+        Class::Free,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:cellar'], writes: []}",
+    ),
     // Excluded by name: registered, never shown.
     tool(
         "attic.read",
@@ -188,6 +197,8 @@ pub enum Args {
     Blank,
     /// A number that is none.
     NotFinite,
+    /// A question for a search.
+    Query,
 }
 
 /// All of them, the good ones first.
@@ -217,6 +228,7 @@ impl Args {
             Self::Missing => "{}".to_owned(),
             Self::Cut => r#"{"path":"a"#.to_owned(),
             Self::Blank => String::new(),
+            Self::Query => r#"{"query":"select:cellar.read"}"#.to_owned(),
             Self::NotFinite => r#"{"path":NaN}"#.to_owned(),
         }
     }
@@ -227,8 +239,24 @@ impl Args {
     }
 }
 
-/// What a call must come to before anybody is asked.
-pub fn class(name: &str, args: Args) -> Class {
+/// The tool that finds others.
+pub const SEARCH: &str = "tool_search";
+
+/// What a call must come to before anybody is asked. `found`: whether a search has found it.
+pub fn class(name: &str, args: Args, found: bool) -> Class {
+    if name == SEARCH {
+        // Where nothing waits there is no search.
+        return if found {
+            Class::Unavailable
+        } else if args == Args::Query {
+            Class::Free
+        } else {
+            Class::Rejected
+        };
+    }
+    if name == "cellar.read" && !found {
+        return Class::Unavailable;
+    }
     let known = TOOLS.iter().find(|tool| tool.name == name || alias(tool.name) == name);
     let Some(tool) = known else { return Class::Unavailable };
     let passes = args.pass() || (args == Args::Marker && tool.marked);
@@ -269,6 +297,8 @@ pub struct Scene {
     pub broker: Broker,
     /// Names kept out.
     pub excluded: BTreeSet<ToolId>,
+    /// Which tools wait behind a search.
+    pub availability: Arc<Availability>,
     /// Views compiled before.
     pub views: Arc<ViewCache>,
 }
@@ -290,7 +320,9 @@ impl Scene {
     /// When a manifest or a rule here is wrong: a bug of ours.
     pub fn new() -> Result<Self, String> {
         let descriptors: Result<Vec<Descriptor>, String> = TOOLS.iter().map(descriptor).collect();
-        let registry = Registry::new(descriptors?).map_err(|errors| format!("{errors:?}"))?;
+        let mut descriptors = descriptors?;
+        descriptors.push(search_tool());
+        let registry = Registry::new(descriptors).map_err(|errors| format!("{errors:?}"))?;
         let registry = Arc::new(registry);
         let scopes = ["workspace_write"].map(str::to_owned).into();
         let principal = Principal { id: "dev".to_owned(), scopes };
@@ -302,6 +334,13 @@ impl Scene {
             principal,
             broker: Broker::new(BTreeMap::from([("vault-key".to_owned(), secret().clone())])),
             excluded: ToolId::parse("attic.read").into_iter().collect(),
+            availability: Arc::new(Availability {
+                deferred: ToolId::parse("cellar.read")
+                    .map(|id| Deferred::Tools(Pattern::from(&id)))
+                    .into_iter()
+                    .collect(),
+                ..Availability::default()
+            }),
             views: Arc::default(),
         })
     }
@@ -328,6 +367,6 @@ mod tests {
     #[test]
     fn the_scene_is_sound() {
         let scene = Scene::new().unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(scene.registry.len(), TOOLS.len());
+        assert_eq!(scene.registry.len(), TOOLS.len() + 1);
     }
 }

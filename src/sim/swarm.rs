@@ -82,6 +82,8 @@ kinds! {
     Invents "invents",
     /// A model asks for an excluded tool.
     Excluded "excluded",
+    /// A model looks for tools.
+    Searches "searches",
     /// A model gives no ids, or the same twice.
     DropsIds "drops_ids",
     /// A reply is cut off in the middle of its arguments.

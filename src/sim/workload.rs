@@ -1,6 +1,6 @@
 //! What models say: replies with calls of every kind, drawn from choices.
 
-use super::scene::{ARGS, Args, INVENTED, TOOLS, alias};
+use super::scene::{ARGS, Args, INVENTED, SEARCH, TOOLS, alias};
 use super::swarm::{Kind, Swarm};
 use crate::base::choice::Choices;
 use crate::journal::event::turn::ProviderFault;
@@ -75,6 +75,9 @@ fn call(swarm: &mut Swarm, choices: &mut dyn Choices) -> Meant {
     }
     if swarm.strikes(Kind::Excluded, 8, choices) {
         return Meant { tool: "attic.read", args: Args::Good };
+    }
+    if swarm.strikes(Kind::Searches, 5, choices) {
+        return Meant { tool: SEARCH, args: Args::Query };
     }
     let tool = TOOLS[choices.pick(TOOLS.len() - 1)].name;
     let args = if swarm.strikes(Kind::Mangles, 4, choices) {

@@ -23,3 +23,5 @@ mod session;
 mod support;
 mod tools;
 mod view;
+mod view_availability;
+mod view_properties;

@@ -13,7 +13,9 @@ use proofmark::runtime::policy::{Principal, Rules};
 use proofmark::runtime::provider::chooser::{Chooser, IndexCache, THRESHOLD};
 use proofmark::runtime::resolved::CompiledView;
 use proofmark::runtime::view::compile::MAY_EXPOSE;
-use proofmark::runtime::view::{Environment, ViewRequest, compile};
+use proofmark::runtime::view::{
+    ActivatedSet, Availability, Environment, Matched, ViewRequest, compile,
+};
 use proofmark::tool::descriptor::{Description, Descriptor};
 use proofmark::tool::id::ToolId;
 use proofmark::tool::intent::Intent;
@@ -196,6 +198,9 @@ impl Asked {
             intent: &Intent::default(),
             environment: &environment,
             excluded: &BTreeSet::new(),
+            availability: &Availability::default(),
+            matched: &Matched::default(),
+            activated: &ActivatedSet::default(),
             failures: &BTreeMap::new(),
             may_expose: MAY_EXPOSE,
         });

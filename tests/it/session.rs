@@ -73,6 +73,7 @@ impl Setting {
                 rules: Arc::new(scene.rules),
                 environment: scene.environment,
                 excluded,
+                availability: Arc::default(),
                 knobs,
                 intent: ("rules".to_owned(), Intent::default()),
                 broker: Broker::new(BTreeMap::new()),

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use proofmark::runtime::catalog::Registry;
 use proofmark::runtime::policy::{Principal, Rules};
 use proofmark::runtime::view::compile::MAY_EXPOSE;
-use proofmark::runtime::view::{Environment, View, ViewRequest, compile};
+use proofmark::runtime::view::{
+    ActivatedSet, Availability, Environment, View, ViewRequest, compile,
+};
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::intent::Intent;
 use proofmark::tool::manifest;
@@ -80,6 +82,9 @@ pub struct Scene {
     pub intent: Intent,
     pub environment: Environment,
     pub excluded: BTreeSet<proofmark::tool::id::ToolId>,
+    pub availability: Availability,
+    pub activated: ActivatedSet,
+    pub message: String,
     pub failures: BTreeMap<proofmark::tool::id::ToolId, u32>,
 }
 
@@ -94,6 +99,9 @@ impl Scene {
             intent: Intent::default(),
             environment,
             excluded: BTreeSet::new(),
+            availability: Availability::default(),
+            activated: ActivatedSet::default(),
+            message: String::new(),
             failures: BTreeMap::new(),
         }
     }
@@ -106,6 +114,9 @@ impl Scene {
             intent: &self.intent,
             environment: &self.environment,
             excluded: &self.excluded,
+            availability: &self.availability,
+            matched: &self.availability.matched(&self.message),
+            activated: &self.activated,
             failures: &self.failures,
             may_expose: MAY_EXPOSE,
         })

@@ -58,11 +58,6 @@ impl Registered {
         command.filter(|word| !word.starts_with('-')).cloned().collect()
     }
 
-    /// Whether it looks for other tools.
-    pub fn searches(&self) -> bool {
-        self.descriptor.execution.adapter == "builtin:tool_search"
-    }
-
     /// Its id.
     pub fn id(&self) -> &ToolId {
         &self.descriptor.tool_id

@@ -19,8 +19,8 @@ pub fn run(builtin: Builtin, ready: &Ready, workspace: &mut Workspace) -> Ran {
         Builtin::FileWrite => write(args, workspace),
         Builtin::FilePatch => patch(args, workspace),
         Builtin::FileDelete => delete(args, workspace),
-        Builtin::CommandRun => {
-            return Ran::failed(Blame::Tool, "wrong_adapter", "a command is no file tool");
+        Builtin::CommandRun | Builtin::ToolSearch => {
+            return Ran::failed(Blame::Tool, "wrong_adapter", "this is no file tool");
         }
     };
     result.unwrap_or_else(|error| Ran::failed(Blame::Tool, error.code(), error.to_string()))

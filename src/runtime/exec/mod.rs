@@ -4,6 +4,7 @@ pub mod builtin;
 pub mod command;
 pub mod ran;
 pub mod ready;
+pub mod search;
 pub mod simulated;
 pub mod workspace;
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::base::media;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
+use crate::tool::id::ToolId;
 
 /// A result, or a part of one, that is no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Ran {
     pub effects: ObservedEffects,
     /// The command line that ran.
     pub command: Option<String>,
+    /// Deferred tools that it found, for the turn to activate.
+    pub activates: Vec<ToolId>,
 }
 
 impl Ran {
@@ -52,6 +55,7 @@ impl Ran {
             fault: None,
             effects,
             command: None,
+            activates: Vec::new(),
         }
     }
 
@@ -75,6 +79,7 @@ impl Ran {
             fault: Some(Fault { blame, code: code.to_owned(), message: message.into() }),
             effects: ObservedEffects { method: "workspace".to_owned(), ..Default::default() },
             command: None,
+            activates: Vec::new(),
         }
     }
 }

@@ -20,11 +20,12 @@ pub enum Builtin {
     FilePatch,
     FileDelete,
     CommandRun,
+    ToolSearch,
 }
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 9] = [
         "simulated",
         "builtin:file.read",
         "builtin:file.list",
@@ -33,6 +34,7 @@ impl Adapter {
         "builtin:file.patch",
         "builtin:file.delete",
         "builtin:command.run",
+        "builtin:tool_search",
     ];
 
     /// Reads a name.
@@ -46,6 +48,7 @@ impl Adapter {
             "builtin:file.patch" => Self::Builtin(Builtin::FilePatch),
             "builtin:file.delete" => Self::Builtin(Builtin::FileDelete),
             "builtin:command.run" => Self::Builtin(Builtin::CommandRun),
+            "builtin:tool_search" => Self::Builtin(Builtin::ToolSearch),
             _ => return None,
         })
     }
@@ -55,7 +58,11 @@ impl Builtin {
     /// Whether it changes files.
     pub fn writes(self) -> bool {
         match self {
-            Self::FileRead | Self::FileList | Self::FileSearch | Self::CommandRun => false,
+            Self::FileRead
+            | Self::FileList
+            | Self::FileSearch
+            | Self::CommandRun
+            | Self::ToolSearch => false,
             Self::FileWrite | Self::FilePatch | Self::FileDelete => true,
         }
     }

@@ -204,10 +204,13 @@ impl<'a> Others<'a> {
                 };
                 (Job::Under(under), Box::pin(future))
             }
-            Effect::Start(ticket, ready) => {
+            Effect::Start(ticket, ready, view) => {
                 let (workspace, broker) = (self.workspace, self.broker);
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
+                    if let Some(found) = exec::search::call(&ready, &view.view.waiting) {
+                        return Input::Finished(ticket, found);
+                    }
                     match exec::run(&ready, workspace, broker, &stopped).await {
                         Ended::Ran(ran) => Input::Finished(ticket, *ran),
                         Ended::TornDown(how) => Input::TornDown(ticket, how.to_owned()),

@@ -10,7 +10,8 @@ use super::slots::{SlotEnd, Stage, Teardown, Ticket};
 use crate::base::digest::{Digest, Hasher};
 use crate::journal::Outcome;
 use crate::journal::event::call::{
-    ArtifactPersisted, AttemptFailed, ToolCallFinished, ToolCallSettled, ToolCallStarted, TornDown,
+    ArtifactPersisted, AttemptFailed, ToolActivated, ToolCallFinished, ToolCallSettled,
+    ToolCallStarted, TornDown,
 };
 use crate::journal::event::turn::{DispatchPlanned, StateUpdated};
 use crate::journal::outcome::{Blame, Denier, Fault};
@@ -19,6 +20,7 @@ use crate::runtime::evidence::settle::{Settled, Settling, settle};
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::key;
 use crate::runtime::guard::{HookCall, HookSpec, Point};
+use crate::runtime::view::activation::is_search;
 use crate::tool::id::ToolId;
 
 impl Turn {
@@ -32,7 +34,7 @@ impl Turn {
             return;
         }
         let search = self.slots.iter().any(|slot| match &slot.stage {
-            Stage::Queued(ready) => ready.permitted().validated().resolved().tool().searches(),
+            Stage::Queued(ready) => is_search(ready.permitted().validated().resolved().tool()),
             _ => false,
         });
         let asked = self.slots.iter().any(|slot| slot.asked);
@@ -52,7 +54,7 @@ impl Turn {
     pub(super) fn start_ready(&mut self, cx: &mut Lent<'_>) {
         let parallel = self.plan.as_ref().is_some_and(|plan| plan.parallel);
         for slot in 0..self.slots.len() {
-            let open = |stage: &Stage| !stage.is_settled();
+            let open = |stage: &Stage| !stage.is_out();
             match &self.slots.get(slot).stage {
                 Stage::Queued(ready) => {
                     let tool = ready.permitted().validated().resolved().tool();
@@ -144,7 +146,9 @@ impl Turn {
         let deadline = cx.world.now().saturating_add(ready.plan().timeout_ms + GRACE_MS);
         let ticket = self.ticket(slot, attempt);
         self.slots.put(slot, Stage::Running { ready: Arc::clone(&ready), attempt, deadline });
-        self.out.push(Effect::Start(ticket, ready));
+        if let Some(view) = self.view.clone() {
+            self.out.push(Effect::Start(ticket, ready, view));
+        }
         self.out.push(Effect::Wake(deadline));
     }
 
@@ -196,6 +200,7 @@ impl Turn {
     pub(super) fn conclude(&mut self, slot: usize, ready: Arc<Ready>, ran: Ran, cx: &mut Lent<'_>) {
         let call = self.slots.call(slot);
         self.ledger.ended(&call);
+        let found = ran.activates.clone();
         let turn = cx.log.turn().cloned().unwrap_or_default();
         let session = Arc::clone(cx.log.session());
         let settling = Settling {
@@ -217,6 +222,9 @@ impl Turn {
             self.rounds.push(round);
         }
         let end = self.record_settled(slot, settled, cx);
+        if end.outcome == Outcome::Succeeded {
+            self.activate(&found, (slot, &ready), cx);
+        }
         let hooks = &tool.descriptor.hooks;
         let mut left: VecDeque<HookSpec> = cx.resolved.hooks.global(Point::AfterCall).collect();
         left.extend(cx.resolved.hooks.own(Point::AfterCall, &hooks.post_call));
@@ -225,6 +233,18 @@ impl Turn {
             left.extend(cx.resolved.hooks.own(Point::OnError, &hooks.on_error));
         }
         self.observe(slot, end, (ready, left, 0), cx);
+    }
+
+    /// What a search found can be called from the next request on. It grants nothing: policy has
+    /// its say then as ever.
+    fn activate(&mut self, found: &[ToolId], (slot, ready): (usize, &Ready), cx: &mut Lent<'_>) {
+        let Some(compiled) = self.view.clone().filter(|_| !found.is_empty()) else { return };
+        let args = ready.permitted().validated().args();
+        let query = args.get("query").and_then(serde_json::Value::as_str).map(str::to_owned);
+        for tool_id in (cx.steps.activate)(&mut self.activated, found, &compiled.view) {
+            let query = query.clone();
+            cx.call(&self.slots.call(slot), ToolActivated { tool_id, query });
+        }
     }
 
     /// The next watching hook, or the end.

@@ -23,6 +23,7 @@ use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
+use crate::runtime::view::ActivatedSet;
 use crate::tool::id::ToolId;
 
 /// What can happen to a turn.
@@ -76,8 +77,8 @@ pub enum Effect {
     Prompt(Box<ApprovalRequest>),
     /// The question is moot.
     Withdraw(String),
-    /// Run a call.
-    Start(Ticket, Arc<Ready>),
+    /// Run a call; a search looks among what waits in the view.
+    Start(Ticket, Arc<Ready>, Arc<CompiledView>),
     /// Tear down whatever runs under this ticket. A call answers with `TornDown`, or with
     /// `Finished` when it was faster; a hook or an inspection is dropped.
     Abort(Ticket),
@@ -194,6 +195,8 @@ pub struct Turn {
     pub(super) out: Vec<Effect>,
     steering: VecDeque<Arc<str>>,
     provider: Arc<str>,
+    pub(super) activated: ActivatedSet,
+    message: Arc<str>,
 }
 
 impl Turn {
@@ -257,6 +260,7 @@ impl Turn {
             self.deadline = Some(at);
             self.out.push(Effect::Wake(at));
         }
+        self.message = Arc::clone(&text);
         super::append::append(cx, vec![Message::User { text }]);
         self.ask(cx);
     }
@@ -268,7 +272,8 @@ impl Turn {
         }
         self.round += 1;
         self.phase = Phase::Asking;
-        let compiled = cx.resolved.view(cx.failures, cx.steps.may_expose);
+        let (activated, message) = (&self.activated, &self.message);
+        let compiled = cx.resolved.view(cx.failures, activated, message, cx.steps.may_expose);
         let view = &compiled.view;
         cx.fact(ViewCompiled {
             view: view.digest,
@@ -343,6 +348,7 @@ impl Turn {
         }
         if self.phase == Phase::Running {
             self.start_ready(cx);
+            self.release(cx);
             if self.slots.all_settled() {
                 self.close_batch(cx);
             }

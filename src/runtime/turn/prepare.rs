@@ -169,6 +169,9 @@ impl Turn {
         let Some(compiled) = self.view.clone() else { return };
         let mut resolved = match (cx.steps.resolve)(proposed, &compiled.view) {
             Ok(resolved) => resolved,
+            Err((proposed, _)) if compiled.view.waits(&proposed.name).is_some() => {
+                return self.slots.put(slot, Stage::Held(Box::new(proposed)));
+            }
             Err((proposed, why)) => return self.unavailable(slot, &proposed, why, cx),
         };
         let own = self.own_hooks(&resolved, &chain, cx);
@@ -307,9 +310,22 @@ impl Turn {
         why: Unavailability,
         cx: &mut Lent<'_>,
     ) {
-        // The text is the same for all causes, so that it reveals nothing that was withheld.
-        let shown = format!("there is no tool `{}` in this request", proposed.name);
+        let Some(compiled) = self.view.clone() else { return };
+        let shown = compiled.view.refusal(&proposed.name, &self.activated);
         self.refuse(slot, Outcome::Unavailable { why }, &shown, cx);
+    }
+
+    /// Calls of tools that waited behind a search of the same reply, once everything else of it is
+    /// settled: they are not run, but may be told to be called again.
+    pub(super) fn release(&mut self, cx: &mut Lent<'_>) {
+        if self.slots.iter().any(|slot| !slot.stage.is_out()) {
+            return;
+        }
+        while let Some(slot) = self.slots.find(|stage| matches!(stage, Stage::Held(_))) {
+            if let Stage::Held(proposed) = self.slots.take(slot) {
+                self.unavailable(slot, &proposed, Unavailability::Withheld, cx);
+            }
+        }
     }
 
     /// Settles a call that never starts.

@@ -116,7 +116,8 @@ pub fn on_cancel(stage: &Stage) -> OnCancel {
         | Stage::Inspecting(_)
         | Stage::Asking(..)
         | Stage::Queued(_)
-        | Stage::Rechecking(_) => OnCancel::Close,
+        | Stage::Rechecking(_)
+        | Stage::Held(_) => OnCancel::Close,
         Stage::Running { .. } => OnCancel::Abort,
         Stage::Aborting { .. }
         | Stage::Backoff { .. }

@@ -109,6 +109,9 @@ pub enum Stage {
         /// How many ran.
         ran: u32,
     },
+    /// Its tool waits behind a search of the same reply: it cannot be called yet, and what it is
+    /// told depends on what the search finds.
+    Held(Box<Proposed>),
     /// It has its one outcome.
     Settled(SlotEnd),
     /// Being moved from one stage to the next.
@@ -125,6 +128,11 @@ impl Stage {
                 | Self::Backoff { .. }
                 | Self::Observing { .. }
         )
+    }
+
+    /// Whether it stands in nobody's way.
+    pub fn is_out(&self) -> bool {
+        matches!(self, Self::Settled(_) | Self::Held(_))
     }
 
     /// Whether it has its outcome.

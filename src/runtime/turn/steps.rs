@@ -26,8 +26,9 @@ use crate::runtime::guard::{
 };
 use crate::runtime::policy::{self, Judgement, Principal, Rules};
 use crate::runtime::resolved::Knobs;
-use crate::runtime::view::View;
 use crate::runtime::view::compile::MayExpose;
+use crate::runtime::view::{ActivatedSet, View};
+use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
 use crate::tool::schema::ArgumentError;
 
@@ -79,6 +80,8 @@ pub struct Steps {
     /// Step 3: takes known secrets out of what a model or a hook wrote. Patterns have no say here:
     /// a tool gets the arguments that were meant for it.
     pub redact_known: Redact,
+    /// Step 8: what of a search's finds can be called from the next request on.
+    pub activate: fn(&mut ActivatedSet, &[ToolId], &View) -> Vec<ToolId>,
     /// Step 9: the order in which slots are appended.
     pub append_order: fn(usize) -> Vec<usize>,
     /// Step 10: whether the calls of the turn go in circles.
@@ -121,6 +124,7 @@ impl Steps {
         receipt_eligible: settle::receipt_eligible,
         redact,
         redact_known,
+        activate: ActivatedSet::activate,
         append_order,
         loop_guard: control::loop_guard,
         next,

@@ -6,7 +6,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::activation::{ActivatedSet, is_search};
+use super::availability::Availability;
+use super::group::{self, GroupMode, Matched, Standing};
 use super::lease::{Lease, View};
+use super::scope::{EXCLUDED, KeptOut, scoped};
 use crate::base::canon;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
@@ -46,6 +50,12 @@ pub struct ViewRequest<'a> {
     pub environment: &'a Environment,
     /// Names kept out by hand.
     pub excluded: &'a BTreeSet<ToolId>,
+    /// What the run allows beside that.
+    pub availability: &'a Availability,
+    /// The dynamic groups that the turn's message names.
+    pub matched: &'a Matched,
+    /// What searches of this turn activated.
+    pub activated: &'a ActivatedSet,
     /// Failures in this session by tool, for ranking.
     pub failures: &'a BTreeMap<ToolId, u32>,
     /// The decision that may be replaced by a mutant: whether policy lets a tool be shown.
@@ -63,57 +73,108 @@ struct Candidate {
     judgement: Judgement,
     relevance: usize,
     reason: String,
+    /// Whether a search activated it.
+    asked: bool,
+    /// Whether a search must activate it first.
+    waits: bool,
 }
+
+/// Filter of tools that their groups do not show.
+const GROUP: &str = "group";
+/// Filter of tools that wait for a search, and of a search that nothing waits for.
+const DEFERRED: &str = "deferred";
 
 /// Compiles a view. Total: an empty registry gives an empty view.
 pub fn compile(request: &ViewRequest<'_>) -> View {
-    let (mut candidates, mut withheld) = (Vec::new(), Vec::new());
-    for tool in request.registry.iter() {
-        match admit(tool, request) {
+    let (mut candidates, mut searches, mut withheld) = (Vec::new(), Vec::new(), Vec::new());
+    let mut waiting = Vec::new();
+    let scope = scoped(request.registry, request.availability, request.excluded);
+    for (tool, kept) in scope.into_all() {
+        match kept.map_or_else(|| admit(tool, request), Err) {
+            Ok(search) if is_search(tool) => searches.push(search),
+            Ok(candidate) if candidate.waits => {
+                let kept = KeptOut::new(DEFERRED, "it waits for a search to activate it");
+                withheld.push(withhold(tool, kept));
+                waiting.push(candidate.tool);
+            }
             Ok(candidate) => candidates.push(candidate),
-            Err((filter, reason)) => withheld.push(withhold(tool, filter, reason)),
+            Err(kept) => withheld.push(withhold(tool, kept)),
         }
     }
-    // Best intent match first; among equals the milder level, then fewer recent failures, then id.
+    if waiting.is_empty() {
+        let idle = || KeptOut::new(DEFERRED, "no tool waits for a search");
+        withheld.extend(searches.drain(..).map(|search| withhold(&search.tool, idle())));
+    }
+    // What was searched for comes first, then the best intent match; among equals the milder
+    // level, then fewer recent failures, then id.
     candidates.sort_by_key(|candidate| {
         let failures = request.failures.get(candidate.tool.id()).copied().unwrap_or(0);
         let id = candidate.tool.id().clone();
-        (Reverse(candidate.relevance), candidate.tool.level, failures, id)
+        let found = (Reverse(candidate.asked), Reverse(candidate.relevance));
+        (found, candidate.tool.level, failures, id)
     });
-    let room = request.environment.max_tools.min(candidates.len());
-    for (rank, cut) in candidates.split_off(room).into_iter().enumerate() {
-        let place = room + rank + 1;
-        let reason = format!("rank {place} of at most {room} tools a request may show");
-        withheld.push(withhold(&cut.tool, "budget", reason));
-    }
-    assemble(candidates, withheld, request.registry)
+    cut(&mut candidates, searches, &mut withheld, (request.environment.max_tools, waiting.len()));
+    assemble(candidates, withheld, waiting, request.registry)
 }
 
-fn withhold(tool: &Registered, filter: &str, reason: String) -> WithheldTool {
+/// Keeps as many tools as a request may show. A search is the last one, and never the one cut.
+fn cut(
+    candidates: &mut Vec<Candidate>,
+    mut searches: Vec<Candidate>,
+    withheld: &mut Vec<WithheldTool>,
+    (max_tools, waiting): (usize, usize),
+) {
+    let kept = searches.len().min(max_tools);
+    let room = (max_tools - kept).min(candidates.len());
+    let tail = candidates.split_off(room).into_iter().chain(searches.split_off(kept));
+    for (rank, cut) in tail.enumerate() {
+        let (place, most) = (room + kept + rank + 1, room + kept);
+        let reason = format!("rank {place} of at most {most} tools a request may show");
+        withheld.push(withhold(&cut.tool, KeptOut::new("budget", reason)));
+    }
+    let stands = |search| Candidate { reason: format!("{waiting} tools wait for it"), ..search };
+    candidates.extend(searches.into_iter().map(stands));
+}
+
+fn withhold(tool: &Registered, kept: KeptOut) -> WithheldTool {
+    let KeptOut { filter, reason } = kept;
     WithheldTool { tool_id: tool.id().clone(), filter: filter.to_owned(), reason }
 }
 
-type Refusal = (&'static str, String);
-
-fn admit(tool: &Arc<Registered>, request: &ViewRequest<'_>) -> Result<Candidate, Refusal> {
-    if request.excluded.contains(tool.id()) {
-        return Err(("excluded", "named in excluded_tools".to_owned()));
-    }
+/// A tool of the scoped registry through all filters; the last two depend on the turn.
+fn admit(tool: &Arc<Registered>, request: &ViewRequest<'_>) -> Result<Candidate, KeptOut> {
     lifecycle(tool, request.environment)?;
-    let (relevance, reason) = capability(tool, request.intent)?;
+    let search = is_search(tool);
+    // A search serves whatever the tools that wait for it serve.
+    let (relevance, reason) =
+        if search { (0, String::new()) } else { capability(tool, request.intent)? };
     let judgement = (request.may_expose)(tool, request.principal, request.rules);
     if judgement.decision == Decision::Deny {
-        return Err(("policy", judgement.reason()));
+        return Err(KeptOut::new("policy", judgement.reason()));
     }
     environment(tool, request.environment)?;
     if !tool.descriptor.context_policy.expose_to_model {
-        return Err(("context", "its context policy keeps it from models".to_owned()));
+        return Err(KeptOut::new("context", "its context policy keeps it from models"));
     }
-    Ok(Candidate { tool: Arc::clone(tool), judgement, relevance, reason })
+    let groups = &request.availability.groups;
+    let standing = group::standing(groups, request.matched, tool);
+    if standing == Standing::Hidden {
+        return Err(KeptOut::new(GROUP, group::hidden(groups, tool)));
+    }
+    let deferred = request.availability.defers(tool);
+    let asked = deferred && request.activated.contains(tool.id());
+    let spared = matches!(standing, Standing::Shown(group) if group.mode == GroupMode::Always);
+    let reason = match standing {
+        _ if asked => format!("a search activated it; {reason}"),
+        Standing::Shown(group) => format!("group {} shows it; {reason}", group.name),
+        Standing::Free | Standing::Hidden => reason,
+    };
+    let waits = deferred && !asked && !spared;
+    Ok(Candidate { tool: Arc::clone(tool), judgement, relevance, reason, asked, waits })
 }
 
-fn lifecycle(tool: &Registered, environment: &Environment) -> Result<(), Refusal> {
-    let refuse = |reason: &str| Err(("lifecycle", reason.to_owned()));
+fn lifecycle(tool: &Registered, environment: &Environment) -> Result<(), KeptOut> {
+    let refuse = |reason: &str| Err(KeptOut::new("lifecycle", reason));
     match tool.descriptor.lifecycle.status {
         LifecycleStatus::Enabled => Ok(()),
         LifecycleStatus::Verified if environment.evaluation => Ok(()),
@@ -126,21 +187,21 @@ fn lifecycle(tool: &Registered, environment: &Environment) -> Result<(), Refusal
 }
 
 /// How well a tool fits the declared intent: matching action types and domains, counted.
-fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), Refusal> {
+fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), KeptOut> {
     let section = &tool.descriptor.intent;
     let goal = intent.user_goal.to_lowercase();
     let words = |hints: &[String]| hints.iter().any(|hint| goal.contains(&hint.to_lowercase()));
     if !section.required_user_intent.is_empty() && !words(&section.required_user_intent) {
-        return Err(("intent", "the goal names none of its required words".to_owned()));
+        return Err(KeptOut::new("intent", "the goal names none of its required words"));
     }
     if words(&section.negative_intent_hints) {
-        return Err(("intent", "the goal names a word that speaks against it".to_owned()));
+        return Err(KeptOut::new("intent", "the goal names a word that speaks against it"));
     }
     let actions: Vec<&ActionType> =
         section.action_types.iter().filter(|a| intent.action_types.contains(a)).collect();
     let domains = section.domains.iter().filter(|d| intent.domains.contains(d)).count();
     if !intent.action_types.is_empty() && actions.is_empty() {
-        return Err(("intent", "none of its action types is intended".to_owned()));
+        return Err(KeptOut::new("intent", "none of its action types is intended"));
     }
     let reason = match (actions.len(), domains) {
         (0, 0) => "no action is declared, any may serve".to_owned(),
@@ -150,52 +211,59 @@ fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), Ref
 }
 
 /// Whether it could run here: adapter, program, sandbox, credential, money.
-fn environment(tool: &Registered, environment: &Environment) -> Result<(), Refusal> {
-    sandbox::plan(&tool.descriptor).map_err(|refusal| ("environment", refusal.to_string()))?;
+fn environment(tool: &Registered, environment: &Environment) -> Result<(), KeptOut> {
+    let refuse = |reason: String| KeptOut::new("environment", reason);
+    sandbox::plan(&tool.descriptor).map_err(|refusal| refuse(refusal.to_string()))?;
     let credentials = &tool.descriptor.credentials;
     if let Some(held) = &environment.credentials {
         let missing = credentials.required_secrets.iter().find(|name| !held.contains(*name));
         if let Some(name) = missing {
-            return Err(("environment", format!("credential {name} is not held")));
+            return Err(refuse(format!("credential {name} is not held")));
         }
     }
     let cost = tool.descriptor.sandbox.limits.max_cost_usd;
     match (environment.budget_usd, cost) {
         (Some(left), Some(cost)) if cost > left => {
-            Err(("environment", format!("may cost {cost} US dollars, {left} are left")))
+            Err(refuse(format!("may cost {cost} US dollars, {left} are left")))
         }
         _ => Ok(()),
     }
 }
 
-fn assemble(candidates: Vec<Candidate>, withheld: Vec<WithheldTool>, registry: &Registry) -> View {
+fn assemble(
+    candidates: Vec<Candidate>,
+    withheld: Vec<WithheldTool>,
+    waiting: Vec<Arc<Registered>>,
+    registry: &Registry,
+) -> View {
     let names = alias::aliases(registry.iter().map(|tool| tool.id()));
+    let name_of = |id: &ToolId| names.get(id).cloned().unwrap_or_else(|| id.to_string());
     let (mut leases, mut exposed) = (Vec::new(), Vec::new());
     let mut by_name = BTreeMap::new();
     for held in &withheld {
-        let why = if held.filter == "excluded" {
+        let why = if held.filter == EXCLUDED {
             Unavailability::Excluded
         } else {
             Unavailability::Withheld
         };
         by_name.insert(held.tool_id.to_string(), Err(why));
-        if let Some(name) = names.get(&held.tool_id) {
-            by_name.insert(name.clone(), Err(why));
-        }
+        by_name.insert(name_of(&held.tool_id), Err(why));
     }
     for candidate in candidates {
         let tool = candidate.tool;
-        let name = names.get(tool.id()).cloned().unwrap_or_else(|| tool.id().to_string());
+        let name = name_of(tool.id());
         exposed.push(expose(&tool, &name, &candidate.judgement, candidate.reason));
         by_name.insert(tool.id().to_string(), Ok(leases.len()));
         by_name.insert(name.clone(), Ok(leases.len()));
         leases.push(Lease { tool, name });
     }
+    let waiting = waiting.into_iter().map(|tool| Lease { name: name_of(tool.id()), tool });
     let content = json!({"exposed": exposed, "withheld": withheld});
     View {
         digest: canon::content_digest("view", &content),
         advertised: leases.iter().map(|lease| lease.name.clone()).collect(),
         leases,
+        waiting: waiting.collect(),
         exposed: exposed.into(),
         withheld: withheld.into(),
         names: by_name,

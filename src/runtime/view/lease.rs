@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::activation::ActivatedSet;
 use crate::base::digest::Digest;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::Registered;
 
-/// One exposed tool.
+/// A tool under the name it has in a request.
 #[derive(Debug, Clone)]
 pub struct Lease {
     /// The tool.
     pub tool: Arc<Registered>,
-    /// The name this request advertises.
+    /// The name that is advertised for it.
     pub name: String,
 }
 
@@ -30,6 +31,8 @@ pub struct View {
     pub withheld: Arc<[WithheldTool]>,
     /// The advertised names, in order.
     pub advertised: Arc<[String]>,
+    /// Tools that only wait for a search, in the order of ids. They are withheld.
+    pub waiting: Arc<[Lease]>,
     pub(super) names: BTreeMap<String, Result<usize, Unavailability>>,
 }
 
@@ -45,6 +48,23 @@ impl View {
             }
             Some(Err(why)) => Err(*why),
             None => Err(Unavailability::Unknown),
+        }
+    }
+
+    /// The tool behind a name, when it only waits for a search.
+    pub fn waits(&self, name: &str) -> Option<&Lease> {
+        let named = |lease: &&Lease| lease.name == name || lease.tool.id().as_str() == name;
+        self.waiting.iter().find(named)
+    }
+
+    /// What the model is told of a name that cannot be called. It is the same text for all
+    /// causes, but for a tool that a search has activated since the view was compiled.
+    pub fn refusal(&self, name: &str, activated: &ActivatedSet) -> String {
+        match self.waits(name) {
+            Some(lease) if activated.contains(lease.tool.id()) => {
+                format!("`{name}` can be called only since this reply; call it again")
+            }
+            _ => format!("there is no tool `{name}` in this request"),
         }
     }
 }
