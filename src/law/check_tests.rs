@@ -38,6 +38,25 @@ fn seed_b_lines_break_nothing_and_say_little() {
     view-explained: not exercised
     withheld-not-run: not exercised
     effects-declared: not exercised
+    cancel-closes-open-only: not exercised
+    nothing-after-cancel: not exercised
+    torn-down-before-end: not exercised
+    loop-stop-stops: not exercised
+    late-results-dropped: not exercised
+    parallel-only-when-safe: not exercised
+    search-alone: not exercised
+    writers-serial: not exercised
+    one-pipeline: unknown: no dispatch is planned, and tc_1 started
+    at-most-once: holds 1
+    results-before-request: not exercised
+    steering-between-rounds: not exercised
+    model-switch-keeps-slots: not exercised
+    closed-before-end: not exercised
+    appended-as-settled: not exercised
+    events-name-their-call: holds 1
+    journal-whole: not exercised
+    truth-of-finish: not exercised
+    state-from-settled: not exercised
     "#);
 }
 
@@ -82,6 +101,25 @@ fn a_foreign_journal_without_optional_facts_breaks_nothing() {
     view-explained: not exercised
     withheld-not-run: not exercised
     effects-declared: not exercised
+    cancel-closes-open-only: not exercised
+    nothing-after-cancel: not exercised
+    torn-down-before-end: holds 1
+    loop-stop-stops: not exercised
+    late-results-dropped: holds 1
+    parallel-only-when-safe: not exercised
+    search-alone: not exercised
+    writers-serial: not exercised
+    one-pipeline: unknown: no dispatch is planned, and 1 started
+    at-most-once: holds 1
+    results-before-request: not exercised
+    steering-between-rounds: not exercised
+    model-switch-keeps-slots: not exercised
+    closed-before-end: not exercised
+    appended-as-settled: not exercised
+    events-name-their-call: holds 2
+    journal-whole: not exercised
+    truth-of-finish: holds 1
+    state-from-settled: not exercised
     "#);
 }
 
@@ -128,6 +166,25 @@ fn one_cause_is_reported_once() {
     view-explained: holds 2
     withheld-not-run: holds 2
     effects-declared: not exercised
+    cancel-closes-open-only: not exercised
+    nothing-after-cancel: not exercised
+    torn-down-before-end: holds 1
+    loop-stop-stops: not exercised
+    late-results-dropped: holds 1
+    parallel-only-when-safe: not exercised
+    search-alone: not exercised
+    writers-serial: not exercised
+    one-pipeline: unknown: no dispatch is planned, and c1 started
+    at-most-once: holds 1
+    results-before-request: not exercised
+    steering-between-rounds: not exercised
+    model-switch-keeps-slots: not exercised
+    closed-before-end: holds 1
+    appended-as-settled: holds 1
+    events-name-their-call: holds 1
+    journal-whole: not exercised
+    truth-of-finish: holds 1
+    state-from-settled: not exercised
     "#);
 }
 
@@ -211,7 +268,8 @@ const EVERYTHING: &str = "open c h r max=40 -x; cat a,b; norm a; enable a; block
      yes 1 strong; grant 1; box 1; run 1 class=external; fail 1; run 1; fin 1 ok chars=90; chk 1; \
      art 1; rcpt 1; set 1 succeeded cut; val 2; pol 2 ask; ask 2; no 2; set 2 denied; val 3; \
      pol 3 ask; ask 3; edit 3; set 3 replaced; ask 4; late 4; gone 4; set 4 denied; app 1,2,3,4; \
-     say more; trace step; at 9000; end";
+     made 1; plan 1,2; torn 1; drop 1; stuck 2 of=1; patch 1; steer more; switch scripted other; \
+     loop same_call; cancel; ack; say more; trace step; at 9000; end events";
 
 #[test]
 fn every_event_that_a_law_reads_can_be_written() {

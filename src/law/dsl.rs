@@ -25,7 +25,23 @@
 //! | `rcpt 1 [result=W] [args=W] [forged]` | ReceiptIssued under [`key`] |
 //! | `set 1 OUTCOME [chars=N] [cut] [text=W] [bare]` | ToolCallSettled |
 //! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |
-//! | `trace W`, `at N`, `end` | TraceUpdated, the clock, TurnFinished |
+//! | `trace W`, `at N`, `end [REASON] [events]` | TraceUpdated, the clock, TurnFinished |
+//!
+//! About dispatch, cancellation, retries and the record as a whole (`P` is a list of patterns):
+//!
+//! | clause | event |
+//! |---|---|
+//! | `turn [parallel]` | as `user`, with the knob for parallel tools |
+//! | `model .. [by=P]`, `switch P Q` | ModelRequested of that provider, ModelSwitched |
+//! | `made 1,2`, `post 1 [text=W] [chars=N]` | TranscriptAppended: calls alone, a result alone |
+//! | `plan 1,2 [parallel] [batch=W] [mode=W]` | DispatchPlanned |
+//! | `run 1 .. [key=W] [reads=P] [writes=P] [adapter=W] [attempt=N] [unnumbered]` | its attempt |
+//! | `fail 1 [retry=N]`, `torn 1`, `drop 1` | AttemptFailed, TornDown, LateResultDropped |
+//! | `fin 1 STATUS [fault]`, `chk 1 [failed] [skipped]` | other ends, with or without a fault |
+//! | `cancel`, `ack` | CancelRequested, CancelAcknowledged |
+//! | `loop W`, `stuck 1 [of=2]` | LoopStopped, RepeatStopped |
+//! | `steer W`, `patch [1] [bad]` | SteeringReceived, StateUpdated (bad: no object) |
+//! | `anon CLAUSE`, `seq N`, `cause N` | without its call; the next number; the last cause |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -83,6 +99,7 @@ struct State {
     tools: BTreeMap<String, String>,
     texts: BTreeMap<String, (Digest, usize)>,
     last: BTreeMap<String, u64>,
+    starts: BTreeMap<String, u32>,
 }
 
 /// One clause, taken apart.

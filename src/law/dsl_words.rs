@@ -63,7 +63,7 @@ fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             script.clock = clause.word(1)?.parse().ok()?;
             return Some(());
         }
-        _ => TurnFinished::new("final_text".into()).into(),
+        _ => dispatch_words::end(script, clause).into(),
     };
     script.add(clause.session, None, event);
     Some(())
@@ -120,7 +120,8 @@ fn model(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
     let (tools, _) = script.text(format!("tools: {}", advertised.join(" ")));
     let (messages, _) = script.text("messages: please".into());
     let payload = digest("payload", clause.session);
-    let (provider, dialect) = ("scripted".into(), "openai".into());
+    let provider = clause.options.get("by").copied().unwrap_or("scripted").into();
+    let dialect = "openai".into();
     let (advertised, tokens, view_tokens) = (advertised.into(), Some(100), Some(50));
     let event = ModelRequested {
         provider,
@@ -276,13 +277,14 @@ fn run(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
     let event = ToolCallStarted {
         tool_id: full.then(|| tool_id(tool)),
         tool_version: full.then(|| chosen(clause, "version", ("version", tool))),
-        attempt: Some(1),
+        attempt: dispatch_words::attempt(script, clause, call),
         args_digest: full.then(|| chosen(clause, "args", ("args", call))),
         call_digest: full.then(|| chosen(clause, "digest", ("call", call))),
         effect_class: full.then(|| class(clause)),
         adapter: Some("builtin".into()),
         ..ToolCallStarted::new()
     };
+    let event = dispatch_words::started(clause, event);
     script.add(clause.session, Some(call), event);
     Some(())
 }
@@ -290,11 +292,12 @@ fn run(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
 fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
     let call = clause.word(1)?;
     let event: Event = match verb {
-        "fail" => AttemptFailed::new(1, fault()).into(),
+        "fail" => dispatch_words::failed(script, clause, call).into(),
         "fin" => {
-            let (ok, full) = (clause.word(2)? == "ok", !clause.flag("bare"));
+            let (status, full) = (clause.word(2)?, !clause.flag("bare"));
+            let ok = status == "ok" && !clause.flag("fault");
             ToolCallFinished {
-                status: if ok { "success" } else { "failed" }.into(),
+                status: if status == "ok" { "success" } else { status }.into(),
                 artifact_id: None,
                 result_digest: full.then(|| chosen(clause, "result", ("result", call))),
                 result_chars: full.then(|| clause.number("chars").unwrap_or(20)),
@@ -306,7 +309,8 @@ fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
         "chk" => {
             let undeclared = clause.options.get("undeclared").map(|found| (*found).into());
             let undeclared = undeclared.into_iter().collect();
-            ToolResultValidated { status: "passed".into(), summary: None, undeclared }.into()
+            let status = dispatch_words::verified(clause);
+            ToolResultValidated { status, summary: None, undeclared }.into()
         }
         _ => {
             let last = script.state(clause.session).last.get(call).copied();
@@ -354,8 +358,9 @@ fn settle(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
     let outcome = outcome(clause.word(2)?)?;
     let word = clause.options.get("text").copied().unwrap_or("is");
     let (text, counted) = script.text(format!("what {call} shows {word} here"));
-    script.state(clause.session).texts.insert(call.into(), (text, counted));
     let chars = clause.number("chars").unwrap_or(counted as u64);
+    let shown = (text, usize::try_from(chars).unwrap_or(counted));
+    script.state(clause.session).texts.insert(call.into(), shown);
     let full = !clause.flag("bare");
     let event = ToolCallSettled {
         outcome,

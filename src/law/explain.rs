@@ -65,6 +65,11 @@ fn phrase(event: &Event) -> String {
             None => fact.outcome.name().into(),
         },
         Event::BatchOpened(fact) => format!("{} slots", fact.slots.len()),
+        Event::DispatchPlanned(fact) => {
+            format!("{}, {} calls", word(&fact.mode), fact.calls.len())
+        }
+        Event::AttemptFailed(fact) => format!("attempt {}", fact.attempt),
+        Event::TurnFinished(fact) => word(&fact.reason),
         _ => String::new(),
     };
     if detail.is_empty() { name.into() } else { format!("{name}: {detail}") }

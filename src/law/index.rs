@@ -37,6 +37,8 @@ macro_rules! facts {
 }
 
 facts! {
+    DispatchPlanned, ToolSandboxPrepared, ModelSwitched, SteeringReceived, StateUpdated,
+    LoopStopped, CancelAcknowledged, TornDown, LateResultDropped,
     ToolNormalized, ToolVerified, ToolEnabled, ToolBlocked, GrantUsed, SessionOpened, TurnStarted,
     ViewCompiled, ModelRequested, ModelReplied, BatchOpened, TranscriptAppended, TurnFinished,
     ToolCallRequested, ToolCallRewritten, ToolArgsValidated, ToolPolicyChecked, ApprovalRequested,
@@ -110,6 +112,11 @@ impl<'a> Call<'a> {
     /// Where its record begins.
     pub(crate) fn begins(&self) -> Option<(usize, &'a Entry)> {
         self.seen.first().copied()
+    }
+
+    /// All its entries with their places, oldest first.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, &'a Entry)> {
+        self.seen.iter().copied()
     }
 
     /// Whether an entry of that number belongs to it.

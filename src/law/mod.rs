@@ -8,8 +8,9 @@
 //! Order is the order in which entries stand in the journal, not their `seq`.
 //!
 //! Reading order: `law` (the words), `registry` (the table), `index`, then the laws by theme:
-//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`; then
-//! `check` (runs them), `explain`, and `dsl` (one-line journals).
+//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`,
+//! `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then `check` (runs them),
+//! `explain`, and `dsl` (one-line journals).
 //!
 //! To add a law: write its function in the file of its theme; add its row to `registry` with a
 //! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;
@@ -17,8 +18,10 @@
 
 mod approval;
 mod artifact;
+mod cancel;
 pub mod check;
 mod contract;
+mod dispatch;
 pub(crate) mod dsl;
 pub mod explain;
 mod exposure;
@@ -28,10 +31,13 @@ pub mod law;
 mod order;
 mod pairing;
 mod receipt;
+mod record;
 pub mod registry;
 mod registry_dispatch;
 mod registry_guard;
+mod round;
 mod secrecy;
+mod spans;
 
 pub use check::Judge;
 pub use explain::explain;
@@ -44,5 +50,7 @@ mod check_tests;
 mod lines_dispatch_tests;
 #[cfg(test)]
 mod lines_guard_tests;
+#[cfg(test)]
+mod lines_record_tests;
 #[cfg(test)]
 mod lines_tests;

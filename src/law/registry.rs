@@ -45,7 +45,14 @@ const CORE: &[Law] = &[
             "drop-start",
             "duplicate-request",
         ],
-        implies: &["model-order"],
+        implies: &[
+            "model-order",
+            "closed-before-end",
+            "results-before-request",
+            "torn-down-before-end",
+            "events-name-their-call",
+            "state-from-settled",
+        ],
         judge: pairing::one_result_per_call,
     },
     Law {
@@ -76,7 +83,7 @@ const CORE: &[Law] = &[
         witness: "open; user; view a; model; req 1 a; val 1; pol 1 allow; box 1; run 1; \
                   fin 1 ok; set 1 succeeded; app 1; end",
         mutants: &["start-before-policy", "drop-policy", "start-other-arguments"],
-        implies: &["authority-explicit", "receipt-only-on-success"],
+        implies: &["authority-explicit", "receipt-only-on-success", "one-pipeline"],
         judge: order::policy_before_start,
     },
     Law {
@@ -126,6 +133,10 @@ const CORE: &[Law] = &[
             "authority-explicit",
             "approval-binds",
             "receipt-only-on-success",
+            "cancel-closes-open-only",
+            "nothing-after-cancel",
+            "loop-stop-stops",
+            "state-from-settled",
         ],
         judge: order::denied_never_runs,
     },
@@ -154,7 +165,7 @@ const CORE: &[Law] = &[
         witness: "open c h; user; view a; model; req 1 a; val 1; pol 1 allow; run 1; fin 1 ok; \
                   set 1 succeeded; app 1; end",
         mutants: &["leak-canary-in-preview", "leak-canary-in-facts", "leak-listed-secret"],
-        implies: &[],
+        implies: &["appended-as-settled"],
         judge: secrecy::no_secrets,
     },
     Law {
@@ -165,7 +176,7 @@ const CORE: &[Law] = &[
                   fin 1 ok chars=900; art 1; set 1 succeeded chars=40 cut; val 2; pol 2 allow; \
                   run 2; fin 2 ok; set 2 succeeded; app 1,2; end",
         mutants: &["drop-artifact", "late-artifact", "show-too-much", "unmark-cut"],
-        implies: &[],
+        implies: &["late-results-dropped", "appended-as-settled"],
         judge: artifact::large_output_stored,
     },
     Law {

@@ -61,27 +61,40 @@ impl ResourcePattern {
             && globset::Glob::new(self.glob())
                 .is_ok_and(|glob| glob.compile_matcher().is_match(name))
     }
-}
 
-impl ResourcePattern {
-    /// Whether both may name the same resource. Errs on the side of yes: two globs whose literal
-    /// beginnings fit together overlap.
+    /// Whether one resource may belong to both; in doubt it does. A name without a wildcard stands
+    /// for itself and for what lies below it, as a folder does.
     pub fn overlaps(&self, other: &Self) -> bool {
-        if self.kind() != other.kind() {
-            return false;
-        }
-        let head = |glob: &str| {
-            let end = glob.find(['*', '?', '[', '{']).unwrap_or(glob.len());
-            (glob[..end].to_owned(), end == glob.len())
-        };
-        let ((left, exact_left), (right, exact_right)) = (head(self.glob()), head(other.glob()));
-        match (exact_left, exact_right) {
-            (true, true) => left == right,
-            (true, false) => left.starts_with(&right),
-            (false, true) => right.starts_with(&left),
-            (false, false) => left.starts_with(&right) || right.starts_with(&left),
+        let (own, theirs) = (self.literal(), other.literal());
+        self.kind() == other.kind()
+            && match (own == self.glob(), theirs == other.glob()) {
+                (true, true) => within(own, theirs) || within(theirs, own),
+                (true, false) => other.may_cover(own) || within(theirs, own),
+                (false, true) => self.may_cover(theirs) || within(own, theirs),
+                (false, false) => own.starts_with(theirs) || theirs.starts_with(own),
+            }
+    }
+
+    /// The glob up to its first wildcard.
+    fn literal(&self) -> &str {
+        let glob = self.glob();
+        glob.split(['*', '?', '[', '{', '\\']).next().unwrap_or(glob)
+    }
+
+    /// Whether the glob matches a name; one that cannot be read matches whatever begins like it.
+    fn may_cover(&self, name: &str) -> bool {
+        match globset::Glob::new(self.glob()) {
+            Ok(glob) => glob.compile_matcher().is_match(name),
+            Err(_) => name.starts_with(self.literal()),
         }
     }
+}
+
+/// Whether a name is that of a folder or lies below it.
+fn within(name: &str, folder: &str) -> bool {
+    name.strip_prefix(folder).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with('/') || folder.is_empty() || folder.ends_with('/')
+    })
 }
 
 impl fmt::Display for ResourcePattern {
@@ -145,18 +158,36 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_may_meet_overlap() {
-        let check = |left: &str, right: &str, meet: bool| {
-            let (l, r) = (ResourcePattern(left.into()), ResourcePattern(right.into()));
-            assert_eq!((l.overlaps(&r), r.overlaps(&l)), (meet, meet), "{left} {right}");
+    fn patterns_overlap_both_ways() {
+        let overlap = |one: &str, other: &str| {
+            let (one, other) = (ResourcePattern(one.into()), ResourcePattern(other.into()));
+            assert_eq!(one.overlaps(&other), other.overlaps(&one), "{one} and {other}");
+            one.overlaps(&other)
         };
-        check("workspace:a", "workspace:a", true);
-        check("workspace:a", "workspace:ab", false);
-        check("workspace:a/**", "workspace:a/b", true);
-        check("workspace:a/**", "workspace:b/**", false);
-        check("workspace:**", "workspace:a/b", true);
-        check("workspace:a", "api:a", false);
-        check("workspace:*.txt", "workspace:a/*", true);
+        for (one, other) in [
+            ("workspace:a.txt", "workspace:a.txt"),
+            ("workspace:src", "workspace:src/a.rs"),
+            ("workspace:src/", "workspace:src/a.rs"),
+            ("workspace:src", "workspace:src/**"),
+            ("workspace:src/a.rs", "workspace:src/*.rs"),
+            ("workspace:**", "workspace:a/b"),
+            ("workspace:src/**", "workspace:src/a/*"),
+            // Whether these ever meet would take an analysis of both globs: in doubt they do.
+            ("workspace:src/*.rs", "workspace:src/*.md"),
+            ("workspace:src/[", "workspace:src/a"),
+        ] {
+            assert!(overlap(one, other), "{one} and {other}");
+        }
+        for (one, other) in [
+            ("workspace:a.txt", "workspace:a.txt.bak"),
+            ("workspace:src", "workspace:src2/a.rs"),
+            ("workspace:src/**", "workspace:tests/**"),
+            ("workspace:src/a.md", "workspace:src/*.rs"),
+            ("workspace:a", "api:a"),
+            ("workspace:*", "api:*"),
+        ] {
+            assert!(!overlap(one, other), "{one} and {other}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Who notices which mutant: baseline first, then one mutant at a time, and harmless alterations
 //! that nobody may flag.
 
+use super::seal::seal;
 use super::{Altered, Mutant, all};
 use crate::base::digest::Digest;
 use crate::base::secret::Secret;
@@ -207,7 +208,8 @@ fn resign(entry: &mut Entry, key: Option<&Secret>) {
     }
 }
 
-/// The event after every entry, under the entry's own call, numbered past all others.
+/// The event after every entry, under the entry's own call, numbered past all others where the
+/// session does not count its entries.
 fn interspersed(entries: &[Entry], event: Event) -> Vec<Entry> {
     let past = entries.iter().map(|entry| entry.seq).max().unwrap_or(0);
     let added = entries.iter().zip(1..).map(|(entry, n)| Entry {
@@ -216,5 +218,8 @@ fn interspersed(entries: &[Entry], event: Event) -> Vec<Entry> {
         event: event.clone(),
         ..entry.clone()
     });
-    entries.iter().cloned().zip(added).flat_map(|(entry, added)| [entry, added]).collect()
+    let both = entries.iter().cloned().zip(added).flat_map(|(entry, added)| [entry, added]);
+    let mut both: Vec<Entry> = both.collect();
+    seal(&mut both);
+    both
 }

@@ -12,10 +12,12 @@ macro_rules! mutants {
     };
 }
 
+mod dispatch;
 mod evidence;
 mod lifecycle;
 mod table_dispatch;
 mod table_guard;
+mod whole;
 
 use std::sync::LazyLock;
 

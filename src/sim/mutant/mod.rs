@@ -1,10 +1,13 @@
 //! A mutant is a known mistake with a name and the laws that must notice it.
 //!
 //! A record mutant alters a journal after the fact, so it tests the laws alone: it looks for a
-//! place where its mistake makes sense, in any journal, and alters that one place.
+//! place where its mistake makes sense, in any journal, and alters that one place. Whoever makes
+//! it keeps the books: numbers, causes and counts are set right again (`seal`), unless the mistake
+//! is in the books themselves.
 
 pub mod grade;
 mod journals;
+mod seal;
 
 pub use grade::{Graded, Outcome, grade, witness_key, witnesses};
 pub use journals::all;
@@ -30,7 +33,11 @@ pub struct Mutant {
 impl Mutant {
     /// The journal with this mistake in it; `None` where it offers no place for it.
     pub fn apply(&self, entries: &[Entry], blobs: &Blobs) -> Option<Altered> {
-        (self.alter)(&Record { entries, blobs })
+        let (mut entries, blobs) = (self.alter)(&Record { entries, blobs })?;
+        if !self.laws.contains(&seal::LAW) {
+            seal::seal(&mut entries);
+        }
+        Some((entries, blobs))
     }
 }
 

@@ -85,7 +85,7 @@ fn every_mutant_is_caught_wherever_it_finds_a_place_in_a_witness() {
 }
 
 /// Whole sessions: every mutant finds a place in at least one of them.
-const SESSIONS: [&str; 1] = [SESSION];
+const SESSIONS: [&str; 2] = [SESSION, STOPPED];
 
 /// Two turns with everything in them, as a whole session looks.
 const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model; \
@@ -98,6 +98,31 @@ const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model
     model; say done; end; user; view a -b; model; req 7 a; val 7; pol 7 allow class=external; \
     grant 7; run 7 class=external; fail 7; run 7 class=external; fin 7 ok; rcpt 7; \
     set 7 succeeded; app 7; view a; model; end";
+
+/// Three turns that are planned and counted: one with calls side by side, a search, steering,
+/// another model and another attempt; one that is cancelled; one that the loop guard stops.
+const STOPPED: &str = "open; cat a,b,tool_search; turn parallel; view a,b,tool_search; model; \
+    req 1 a, 2 b, 3 a; made 1,2,3; val 1; pol 1 allow; box 1; val 2; pol 2 allow; box 2; val 3; \
+    pol 3 allow; box 3; plan 1,2,3 parallel; run 1 reads=workspace:a.txt; \
+    run 2 reads=workspace:a.txt writes=workspace:b/**; fin 2 ok; chk 2; set 2 succeeded; \
+    fin 1 ok; chk 1; set 1 succeeded; patch 1; run 3 writes=workspace:a.txt; fin 3 failed; chk 3; \
+    set 3 failed; steer hurry; app 1,2,3 loose; say hurry; switch scripted other; \
+    view a,b,tool_search; model by=other; req 4 a, 5 tool_search, 6 b; made 4,5,6; val 4; \
+    pol 4 allow; box 4; val 5; pol 5 allow; box 5; val 6; pol 6 allow; box 6; plan 4,5,6; run 4; \
+    fin 4 ok; set 4 succeeded; run 5 adapter=builtin:tool_search; fin 5 ok; set 5 succeeded; \
+    run 6; fin 6 ok; set 6 succeeded; app 4,5,6 loose; view a,b; model by=other; req 7 a, 8 b; \
+    made 7,8; val 7; pol 7 allow; box 7; val 8; pol 8 deny; set 8 denied; plan 7; run 7 key=k; \
+    fail 7 retry=1500; at 2000; run 7 key=k; fin 7 ok; set 7 succeeded; patch 7; app 7,8 loose; \
+    view a; model by=other; end events; turn parallel; view a,b; model; \
+    req 11 a, 12 b, 13 a, 14 b, 15 a; made 11,12,13,14,15; val 11; pol 11 allow; box 11; val 12; \
+    pol 12 allow; box 12; val 13; pol 13 allow; box 13; val 14; pol 14 allow; box 14; val 15; \
+    pol 15 allow; box 15; plan 11,12,13,14,15 parallel; run 11; run 12; run 13; run 14; \
+    fin 11 failed; set 11 failed; cancel; ack; fin 12 ok; set 12 succeeded; torn 13; torn 14; \
+    set 13 interrupted; set 14 interrupted; drop 14; set 15 cancelled; app 11,12,13,14,15 loose; \
+    end cancelled events; user; view a; model; req 21 a, 22 b; made 21,22; val 21; pol 21 allow; \
+    box 21; val 22; pol 22 allow; box 22; plan 21,22; run 21; fin 21 ok; set 21 succeeded; \
+    run 22; fin 22 ok; set 22 succeeded; app 21,22 loose; view a; model; req 23 a; made 23; \
+    val 23; pol 23 allow; loop same_call; set 23 blocked; app 23 loose; end loop_stopped events";
 
 #[test]
 fn every_mutant_finds_a_place_in_a_whole_session_and_is_caught_there() {

@@ -17,11 +17,18 @@ fn receipt<'a, T>(
     })
 }
 
+/// The call failed all along, so that only its receipt is untrue.
 pub(super) fn receipt_on_failure(record: &Record<'_>) -> Maybe {
     let at = receipt(record, |at, _| record.one::<ToolCallSettled>(at).map(|(at, _)| at))?;
+    let finish = record.one::<ToolCallFinished>(at).map(|(finish, _)| finish);
     let (blame, code, message) = (Blame::Tool, "mutant".into(), "it failed".into());
     let outcome = Outcome::Failed { fault: Fault { blame, code, message } };
-    record.alter(at, |fact: &mut ToolCallSettled| fact.outcome = outcome)
+    record.edit(|entries| {
+        alter(entries, at, |fact: &mut ToolCallSettled| fact.outcome = outcome)?;
+        finish.map_or(Some(()), |finish| {
+            alter(entries, finish, |fact: &mut ToolCallFinished| fact.status = "failed".into())
+        })
+    })
 }
 
 pub(super) fn forge_receipt(record: &Record<'_>) -> Maybe {
