@@ -215,7 +215,7 @@ const EVERYTHING: &str = "open c h r max=40 -x; cat a,b; norm a; enable a; block
 
 #[test]
 fn every_event_that_a_law_reads_can_be_written() {
-    let (entries, _) = dsl::journal(EVERYTHING).unwrap();
+    let (entries, _) = whole();
     let written: Vec<&str> = entries.iter().map(|entry| entry.event.name()).collect();
     for name in super::index::READ {
         assert!(written.contains(name), "no clause writes {name}");
@@ -223,8 +223,7 @@ fn every_event_that_a_law_reads_can_be_written() {
 }
 
 fn whole() -> (Vec<Entry>, Blobs) {
-    let (entries, blobs) = dsl::journal(EVERYTHING).unwrap();
-    (entries, blobs)
+    dsl::journal(&[EVERYTHING, super::lines_guard_tests::EVERYTHING].join(";")).unwrap()
 }
 
 proptest! {
@@ -233,7 +232,7 @@ proptest! {
     /// Any events in any order, dropped and doubled, over up to three sessions.
     #[test]
     fn any_journal_is_judged_and_sessions_do_not_meet(
-        picks in proptest::collection::vec((0_usize..80, 0_u8..3, 0_u8..5, any::<bool>()), 0..60)
+        picks in proptest::collection::vec((0_usize..200, 0_u8..3, 0_u8..5, any::<bool>()), 0..60)
     ) {
         let (all, blobs) = whole();
         let entries: Vec<Entry> = picks.iter().zip(1..).map(|((pick, session, call, keep), seq)| {

@@ -43,6 +43,8 @@ facts! {
     ApprovalGranted, ApprovalDenied, ApprovalReplaced, ApprovalExpired, ApprovalUnreachable,
     ToolCallStarted, AttemptFailed, ToolCallFinished, ToolResultValidated, ArtifactPersisted,
     ReceiptIssued, ToolCallSettled,
+    GrantIssued, GrantRevoked, HookRan, RepeatStopped, DuplicateDropped, ToolSandboxPrepared,
+    ToolActivated, DelegateStarted, DelegateFinished, SurfaceEmitted,
 }
 
 /// One fact and where it stands.
@@ -94,6 +96,16 @@ impl<'a> Call<'a> {
     /// All its facts of one kind, oldest first.
     pub(crate) fn each<F: Fact + 'a>(&self) -> impl DoubleEndedIterator<Item = Seen<'a, F>> {
         self.seen.iter().filter_map(|seen| Seen::of(*seen))
+    }
+
+    /// Its entries, oldest first.
+    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (usize, &'a Entry)> {
+        self.seen.iter().copied()
+    }
+
+    /// The last fact of a kind.
+    pub(crate) fn last<F: Fact + 'a>(&self) -> Option<Seen<'a, F>> {
+        self.each().next_back()
     }
 
     /// The first fact of a kind.

@@ -8,30 +8,39 @@
 //! Order is the order in which entries stand in the journal, not their `seq`.
 //!
 //! Reading order: `law` (the words), `registry` (the table), `index`, then the laws by theme:
-//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`; then
+//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`; about
+//! guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`, `reply`, `surface`; then
 //! `check` (runs them), `explain`, and `dsl` (one-line journals).
 //!
 //! To add a law: write its function in the file of its theme; add its row to `registry` with a
 //! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;
 //! if one root cause breaks it together with another law, name the root's row in `implies`.
 
+mod answer;
 mod approval;
 mod artifact;
+mod availability;
 pub mod check;
 mod contract;
 pub(crate) mod dsl;
 pub mod explain;
 mod exposure;
+mod grant;
+mod hook;
 pub(crate) mod index;
 #[expect(clippy::module_inception, reason = "the noun and its folder share a name")]
 pub mod law;
 mod order;
+mod outcome;
 mod pairing;
 mod receipt;
 pub mod registry;
 mod registry_dispatch;
 mod registry_guard;
+mod repeat;
+mod reply;
 mod secrecy;
+mod surface;
 
 pub use check::Judge;
 pub use explain::explain;

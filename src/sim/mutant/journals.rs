@@ -12,7 +12,10 @@ macro_rules! mutants {
     };
 }
 
+mod authority;
+mod available;
 mod evidence;
+mod guard;
 mod lifecycle;
 mod table_dispatch;
 mod table_guard;
