@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::index::Call;
 use super::law::{Scene, Tally};
 use super::outcome::denier;
+use crate::base::world::Millis;
 use crate::journal::event::call::*;
 use crate::journal::event::catalog::GrantUsed;
 use crate::journal::outcome::{Denier, Outcome};
@@ -152,13 +153,15 @@ fn signed(call: &Call<'_>, entry: &Entry, tally: &mut Tally) {
 struct Asked<'a> {
     call: Option<&'a str>,
     seq: u64,
+    /// After this no answer counts.
+    end: Option<Millis>,
     answered: Option<u64>,
 }
 
 /// A, "approval reaches a real operator and binds one request": an answer names a request that was
 /// made, of the same call, that has no other answer yet and whose call has not ended; and no two
-/// calls share a request. A yes to no request, or to another call's, is for `approval-binds`. That
-/// an answer came late is a fact and answers nothing.
+/// calls share a request. A yes to no request, to another call's, or out of time is for
+/// `approval-binds`. That an answer came late is a fact and answers nothing.
 pub(super) fn answers_addressed(scene: &mut Scene<'_>, tally: &mut Tally) {
     let mut requests: BTreeMap<&str, Asked<'_>> = BTreeMap::new();
     let mut ended: BTreeMap<&str, u64> = BTreeMap::new();
@@ -166,7 +169,8 @@ pub(super) fn answers_addressed(scene: &mut Scene<'_>, tally: &mut Tally) {
         let call = entry.call.as_deref();
         match &entry.event {
             Event::ApprovalRequested(fact) => {
-                let asked = Asked { call, seq: entry.seq, answered: None };
+                let (seq, end) = (entry.seq, fact.expires_at);
+                let asked = Asked { call, seq, end, answered: None };
                 let known = requests.insert(&fact.approval_id, asked);
                 if let Some(known) = known.filter(|known| known.call != call) {
                     tally.checked();
@@ -226,14 +230,20 @@ fn answered<'a>(
     }
     tally.checked();
     let end = call.and_then(|call| ended.get(call)).copied();
+    let replaces = matches!(entry.event, Event::ApprovalReplaced(_));
     let closed = match (asked.answered, end) {
         _ if late => None,
+        (None, None) if replaces && asked.end.is_some_and(|end| entry.at > end) => {
+            Some((asked.seq, "a replacement came after its request had expired"))
+        }
         (Some(first), _) => Some((first, "a request was answered twice")),
         (None, Some(end)) => Some((end, "an answer came after its call had ended")),
         (None, None) => None,
     };
     if let Some((first, message)) = closed {
-        tally.broken(call, &[asked.seq, first, entry.seq], message.into());
+        let mut events = vec![asked.seq, first, entry.seq];
+        events.dedup();
+        tally.broken(call, &events, message.into());
     }
     asked.answered = asked.answered.or(Some(entry.seq));
 }

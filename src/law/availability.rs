@@ -151,7 +151,7 @@ pub(super) fn golden_before_enable(scene: &mut Scene<'_>, tally: &mut Tally) {
 /// call does, unless that was torn down; and no delegate ends that never began.
 pub(super) fn child_within_parent(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let ends: Vec<Seen<'_, DelegateFinished>> = index.each().collect();
+    let ends: Vec<_> = index.each::<DelegateFinished>().collect();
     let mut begun: BTreeMap<&str, usize> = BTreeMap::new();
     for child in index.each::<DelegateStarted>() {
         *begun.entry(&child.fact.child).or_default() += 1;

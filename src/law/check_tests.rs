@@ -38,6 +38,30 @@ fn seed_b_lines_break_nothing_and_say_little() {
     view-explained: not exercised
     withheld-not-run: not exercised
     effects-declared: not exercised
+    rewritten-is-judged: not exercised
+    failing-guard-blocks: not exercised
+    duplicates-dropped: not exercised
+    duplicate-is-real: not exercised
+    prompt-not-repeated: not exercised
+    noninteractive-refuses: not exercised
+    marker-not-forged: not exercised
+    grant-within-scope: not exercised
+    revoked-never-runs: not exercised
+    outcome-tells-truth: not exercised
+    timeout-is-no-refusal: not exercised
+    answers-addressed: not exercised
+    sandbox-before-start: holds 1
+    mcp-normalized: not exercised
+    skill-scripts-registered: not exercised
+    destructive-stronger: not exercised
+    golden-before-enable: not exercised
+    child-within-parent: not exercised
+    activation-grants-nothing: not exercised
+    intent-respected: not exercised
+    surfaces-bounded: not exercised
+    surfaces-correlated: not exercised
+    calls-where-allowed: not exercised
+    arguments-as-sent: not exercised
     "#);
 }
 
@@ -82,6 +106,30 @@ fn a_foreign_journal_without_optional_facts_breaks_nothing() {
     view-explained: not exercised
     withheld-not-run: not exercised
     effects-declared: not exercised
+    rewritten-is-judged: not exercised
+    failing-guard-blocks: not exercised
+    duplicates-dropped: not exercised
+    duplicate-is-real: not exercised
+    prompt-not-repeated: not exercised
+    noninteractive-refuses: not exercised
+    marker-not-forged: not exercised
+    grant-within-scope: not exercised
+    revoked-never-runs: not exercised
+    outcome-tells-truth: unknown: the journal records no policy check of 2
+    timeout-is-no-refusal: holds 1
+    answers-addressed: holds 1
+    sandbox-before-start: unknown: no sandbox of 1 is recorded
+    mcp-normalized: not exercised
+    skill-scripts-registered: not exercised
+    destructive-stronger: not exercised
+    golden-before-enable: not exercised
+    child-within-parent: not exercised
+    activation-grants-nothing: not exercised
+    intent-respected: not exercised
+    surfaces-bounded: not exercised
+    surfaces-correlated: not exercised
+    calls-where-allowed: not exercised
+    arguments-as-sent: not exercised
     "#);
 }
 
@@ -128,6 +176,30 @@ fn one_cause_is_reported_once() {
     view-explained: holds 2
     withheld-not-run: holds 2
     effects-declared: not exercised
+    rewritten-is-judged: not exercised
+    failing-guard-blocks: not exercised
+    duplicates-dropped: not exercised
+    duplicate-is-real: not exercised
+    prompt-not-repeated: not exercised
+    noninteractive-refuses: not exercised
+    marker-not-forged: not exercised
+    grant-within-scope: not exercised
+    revoked-never-runs: not exercised
+    outcome-tells-truth: holds 1
+    timeout-is-no-refusal: not exercised
+    answers-addressed: not exercised
+    sandbox-before-start: unknown: no sandbox of c1 is recorded
+    mcp-normalized: not exercised
+    skill-scripts-registered: not exercised
+    destructive-stronger: not exercised
+    golden-before-enable: not exercised
+    child-within-parent: not exercised
+    activation-grants-nothing: holds 1
+    intent-respected: not exercised
+    surfaces-bounded: not exercised
+    surfaces-correlated: not exercised
+    calls-where-allowed: holds 1
+    arguments-as-sent: not exercised
     "#);
 }
 

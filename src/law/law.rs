@@ -12,7 +12,7 @@ use crate::journal::Blobs;
 pub struct Law {
     /// Its stable name.
     pub name: &'static str,
-    /// The seed rule it comes from: `B1` .. `B16`, or `A`.
+    /// The seed rule it comes from: `B1` .. `B16`, `B` where it is no numbered one, or `A`.
     pub source: &'static str,
     /// What it says, in one line.
     pub title: &'static str,

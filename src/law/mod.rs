@@ -54,4 +54,6 @@ mod lines_dispatch_tests;
 #[cfg(test)]
 mod lines_guard_tests;
 #[cfg(test)]
+mod lines_outcome_tests;
+#[cfg(test)]
 mod lines_tests;

@@ -174,7 +174,7 @@ fn undecided(
     let outcome = &settled.fact.outcome;
     let policy = call.before::<ToolPolicyChecked>(settled.at);
     let spoken = last_word(call, settled.at).map(|(_, word)| word);
-    let asks = index.each::<ApprovalRequested>().next().is_some();
+    let asks = || index.each::<ApprovalRequested>().next().is_some();
     let baseless =
         || Stands::Differs(None, format!("a call ended as {} for nothing", told(outcome)));
     let unless = |known: bool, what| if known { baseless() } else { Stands::Unsaid(what) };
@@ -190,7 +190,7 @@ fn undecided(
             Some(policy) if policy.fact.decision == "deny" => Stands::Agrees,
             Some(policy) => differs(policy.seq(), "policy denied nothing, and was blamed"),
         },
-        Outcome::Denied { by: Denier::Operator, .. } => unless(asks, "approval"),
+        Outcome::Denied { by: Denier::Operator, .. } => unless(asks(), "approval"),
         Outcome::Denied {
             by: Denier::NoApprover | Denier::ApprovalTimeout | Denier::ApprovalExpired,
             ..
@@ -198,7 +198,7 @@ fn undecided(
             Some(policy) => differs(policy.seq(), "a call that needed nobody lacked an answer"),
             None => Stands::Unjudged,
         },
-        Outcome::Replaced => unless(asks, "approval"),
+        Outcome::Replaced => unless(asks(), "approval"),
         Outcome::Duplicate { .. } if call.first::<DuplicateDropped>().is_some() => Stands::Agrees,
         Outcome::Duplicate { .. } => {
             let guarded = index.each::<DuplicateDropped>().next().is_some()

@@ -154,7 +154,7 @@ pub(super) const LAWS: &[Law] = &[
                   failed; set 1 rejected; val 2; pol 2 deny; set 2 denied; val 3; pol 3 ask; ask \
                   3; no 3; set 3 denied; val 4; pol 4 ask; ask 4; edit 4; set 4 replaced; hook 5 \
                   before cancel; set 5 blocked; val 6; pol 6 allow; val 7; pol 7 allow; dup 7 \
-                  of=6; set 7 duplicate of=6; run 6; fin 6 failed; set 6 failed; app \
+                  of=6; set 7 duplicate of=6; run 6; fin 6 ok; set 6 succeeded; app \
                   1,2,3,4,5,6,7; end",
         mutants: &[
             "blame-policy-for-arguments",

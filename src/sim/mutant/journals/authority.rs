@@ -228,14 +228,12 @@ pub(super) fn blame_policy_for_a_person(record: &Record<'_>) -> Maybe {
 
 pub(super) fn succeed_what_failed(record: &Record<'_>) -> Maybe {
     let at = settled(record, |(at, fact)| {
-        let (_, finish) = record.one::<ToolCallFinished>(at)?;
-        let check = record.one::<ToolResultValidated>(at);
-        let clean = check.is_none_or(|(_, check)| check.undeclared.is_empty());
-        let receipts = record.opened(at).is_none_or(|(_, opened)| opened.receipts);
-        let failed = matches!(fact.outcome, Outcome::Failed { .. }) && finish.status == "failed";
-        (failed && clean && !receipts && record.has::<ToolCallStarted>(at)).then_some(at)
+        let (finish, finished) = record.one::<ToolCallFinished>(at)?;
+        let ran = record.has::<ToolCallStarted>(at) && finish < at;
+        let well = fact.outcome == Outcome::Succeeded && finished.status == "success";
+        (ran && well).then_some(finish)
     })?;
-    end(record, at, Outcome::Succeeded)
+    record.alter(at, |fact: &mut ToolCallFinished| fact.status = "failed".into())
 }
 
 pub(super) fn timeout_as_no(record: &Record<'_>) -> Maybe {
