@@ -1,5 +1,7 @@
 //! `proofmark check JOURNAL`.
 
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,6 +19,8 @@ use crate::eval::read::{read, shown};
 use crate::journal::{Blobs, Entry, format};
 use crate::law::check::Judge;
 use crate::law::law::{Finding, Verdict};
+use crate::law::passes::{self, Unjudged};
+use crate::law::stream::Judged;
 use crate::report::explain;
 use crate::report::json::envelope;
 
@@ -42,8 +46,7 @@ pub struct CheckArgs {
 pub fn check(args: &CheckArgs, output: &mut Output) -> Result<Exit, CliError> {
     let key = args.key.as_ref().map(|path| read(path)).transpose();
     let key = key.map_err(|problem| vec![problem])?.map(|text| Secret::new(text.trim()));
-    let Recorded { entries, blobs, complete } = load(&args.journal)?;
-    let findings = Judge::new(key).journal(&entries, &blobs);
+    let Answer { findings, shown: entries, events, complete } = judge(&args.journal, key)?;
     let broken = findings.iter().any(|f| matches!(f.verdict, Verdict::Broken { .. }));
     let holds = findings.iter().any(|f| matches!(f.verdict, Verdict::Holds { .. }));
     let unknown = findings.iter().any(|f| matches!(f.verdict, Verdict::Unknown { .. }));
@@ -55,7 +58,7 @@ pub fn check(args: &CheckArgs, output: &mut Output) -> Result<Exit, CliError> {
     match args.format {
         Format::Human => {
             let cut = if complete { "" } else { " (the run did not end)" };
-            let head = format!("{} events of {}{cut}\n", entries.len(), shown(&args.journal));
+            let head = format!("{events} events of {}{cut}\n", shown(&args.journal));
             output.text(&(head + &explain::findings(&findings, &entries)));
         }
         Format::Json => {
@@ -65,7 +68,7 @@ pub fn check(args: &CheckArgs, output: &mut Output) -> Result<Exit, CliError> {
                 _ => "inconclusive",
             };
             let mut answer = envelope(None, verdict, exit.code());
-            answer.insert("events".into(), entries.len().into());
+            answer.insert("events".into(), events.into());
             answer.insert("laws".into(), findings.iter().map(finding).collect());
             output.json(&Value::Object(answer));
         }
@@ -92,32 +95,91 @@ fn finding(finding: &Finding) -> Value {
     }
 }
 
-/// What a file records.
-#[derive(Debug)]
-pub struct Recorded {
-    /// The events.
-    pub entries: Vec<Entry>,
-    /// The texts beside them.
-    pub blobs: Blobs,
-    /// Whether a run's record has its last line; a plain journal has none.
-    pub complete: bool,
+/// What a file came to.
+struct Answer {
+    findings: Vec<Finding>,
+    /// Entries that breaches name, among others.
+    shown: Vec<Entry>,
+    events: u64,
+    complete: bool,
 }
 
-/// Reads a journal, or all journals of a run's record with their blobs.
-///
-/// # Errors
-/// All unreadable lines.
-pub fn load(path: &Path) -> Result<Recorded, Vec<Problem>> {
-    let (text, file) = (read(path).map_err(|problem| vec![problem])?, shown(path));
-    if !text.trim_start().starts_with("{\"event\":") {
-        let (entries, problems) = format::read(&file, &text);
-        if problems.is_empty() && entries.is_empty() {
-            let problem = Problem::new(file, Position::default(), "there is no event in it");
-            return Err(vec![problem]);
-        }
-        let recorded = Recorded { entries, blobs: Blobs::default(), complete: true };
-        return if problems.is_empty() { Ok(recorded) } else { Err(problems) };
+/// A journal is read by lines and never held as a whole; a run's record is.
+fn judge(path: &Path, key: Option<Secret>) -> Result<Answer, Vec<Problem>> {
+    let fail = |error: io::Error| {
+        let message = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            kind => format!("cannot be read: {kind}"),
+        };
+        vec![Problem::new(shown(path), Position::default(), message)]
+    };
+    let source = Source::of(path).map_err(fail)?;
+    if is_record(source.open().map_err(fail)?).map_err(fail)? {
+        let Recorded { entries, blobs, complete } = load(path)?;
+        let findings = Judge::new(key).journal(&entries, &blobs);
+        let events = entries.len() as u64;
+        return Ok(Answer { findings, shown: entries, events, complete });
     }
+    let passed = passes::judge(&shown(path), key.as_ref(), &mut || source.open());
+    let passed = passed.map_err(|error| match error {
+        Unjudged::Read(error) => fail(error),
+        Unjudged::Problems(problems) => problems,
+    })?;
+    let Judged { findings, shown } = passed.judged;
+    Ok(Answer { findings, shown, events: passed.events, complete: true })
+}
+
+/// Something that can be read more than once.
+enum Source<'p> {
+    File(&'p Path),
+    /// What was read from something that is no file, such as a pipe.
+    Bytes(Vec<u8>),
+}
+
+impl<'p> Source<'p> {
+    fn of(path: &'p Path) -> io::Result<Self> {
+        if fs::metadata(path)?.is_file() {
+            return Ok(Self::File(path));
+        }
+        fs::read(path).map(Self::Bytes)
+    }
+
+    fn open(&self) -> io::Result<Box<dyn BufRead + '_>> {
+        Ok(match self {
+            Self::File(path) => Box::new(BufReader::with_capacity(BUFFER, File::open(path)?)),
+            Self::Bytes(bytes) => Box::new(bytes.as_slice()),
+        })
+    }
+}
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 1 << 17;
+
+/// Whether the first thing that stands in a file is the record of a run.
+fn is_record(mut reader: Box<dyn BufRead + '_>) -> io::Result<bool> {
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        let text = String::from_utf8_lossy(&line);
+        if !text.trim_start().is_empty() {
+            return Ok(text.trim_start().starts_with("{\"event\":"));
+        }
+        line.clear();
+    }
+    Ok(false)
+}
+
+/// What a run's record holds.
+struct Recorded {
+    entries: Vec<Entry>,
+    /// The texts beside them.
+    blobs: Blobs,
+    /// Whether it has its last line.
+    complete: bool,
+}
+
+/// Reads all journals of a run's record with their blobs.
+fn load(path: &Path) -> Result<Recorded, Vec<Problem>> {
+    let (text, file) = (read(path).map_err(|problem| vec![problem])?, shown(path));
     let (lines, mut problems) = jsonl::read(&file, &text);
     let (mut entries, mut blobs) = (Vec::new(), Blobs::default());
     let (mut complete, mut trials) = (false, 0_u64);

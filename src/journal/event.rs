@@ -6,6 +6,8 @@ pub mod catalog;
 pub mod turn;
 
 use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Serialize};
 
 use call::*;
@@ -23,6 +25,15 @@ macro_rules! events {
         impl Event {
             /// All event names, in the order of the lifecycle.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+
+            /// The event of that name with the facts of a map.
+            pub(super) fn of<'de, A: MapAccess<'de>>(name: &str, facts: A) -> Result<Self, A::Error> {
+                let facts = MapAccessDeserializer::new(facts);
+                match name {
+                    $(stringify!($name) => $name::deserialize(facts).map(Self::$name),)+
+                    _ => Err(A::Error::custom("no such event")),
+                }
+            }
 
             /// The variant's name.
             pub fn name(&self) -> &'static str {

@@ -1,8 +1,10 @@
 //! A journal as JSON Lines, one entry a line, version 1. Any other runtime can write it.
 //!
 //! Seed B's own short lines (`toolCallId` instead of `call`, no version, no session) are read
-//! unchanged. Unknown keys and unknown events are problems with their line.
+//! unchanged. Unknown keys and unknown events are problems with their line. Lines as this crate
+//! writes them are read straight into their facts (`fast`), all others by way of a map.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,6 +12,7 @@ use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
 
 use super::event::Event;
+use super::fast::{self, Names};
 use super::journal::Entry;
 use crate::base::jsonl;
 use crate::base::problem::{Position, Problem};
@@ -66,26 +69,88 @@ impl Serialize for Entry {
 
 /// Reads a journal; every bad line is a problem and the good ones are still returned.
 pub fn read(file: &str, text: &str) -> (Vec<Entry>, Vec<Problem>) {
-    let (lines, mut problems) = jsonl::read(file, text);
-    let mut entries = Vec::with_capacity(lines.len());
-    let mut next = 1;
-    for line in lines {
-        match entry(line.object, next) {
-            Ok(entry) => {
-                next = entry.seq + 1;
-                entries.push(entry);
-            }
-            Err((message, help)) => {
-                let problem = Problem::new(file, Position::new(line.number, 1), message);
-                problems.push(Problem { help, ..problem });
-            }
+    let (mut entries, mut problems) = (Vec::new(), Vec::new());
+    let mut reader = Reader::default();
+    for (number, line) in jsonl::lines_of(text) {
+        match reader.line(line) {
+            Ok(entry) => entries.push(entry),
+            Err(bad) => problems.push(bad.in_line(file, number)),
         }
     }
     problems.sort();
     (entries, problems)
 }
 
+/// Reads the lines of a journal one after another.
+#[derive(Debug, Default)]
+pub struct Reader {
+    last: u64,
+    names: Names,
+}
+
+/// Why a line is no entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// The column, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl BadLine {
+    /// The same as a problem of that line of a file.
+    pub fn in_line(self, file: &str, number: usize) -> Problem {
+        let problem = Problem::new(file, Position::new(number, self.column), self.message);
+        Problem { help: self.help, ..problem }
+    }
+}
+
+impl Reader {
+    /// Reads the next line. One without a number has the number after the last one.
+    ///
+    /// # Errors
+    /// When the line is no entry; the next line may be.
+    pub fn line(&mut self, line: &str) -> Result<Entry, BadLine> {
+        let next = self.last.saturating_add(1);
+        let entry = match fast::entry(line, next, &mut self.names) {
+            Some(entry) => entry,
+            // Whatever is unusual is read the long way, which knows what to say about it.
+            None => slow(line, next)?,
+        };
+        self.last = entry.seq;
+        Ok(entry)
+    }
+}
+
+fn slow(line: &str, next: u64) -> Result<Entry, BadLine> {
+    let object = jsonl::object(line);
+    let object = object.map_err(|(column, message)| BadLine { column, message, help: None })?;
+    entry(object, next).map_err(|(message, help)| BadLine { column: 1, message, help })
+}
+
+/// The entry of a line where it can be read the short way.
+#[cfg(test)]
+pub(crate) fn short(line: &str, next: u64) -> Option<Entry> {
+    fast::entry(line, next, &mut Names::default())
+}
+
+/// The session of a line, without reading its facts. A line that is no entry may have any.
+pub fn session(line: &str) -> Option<Cow<'_, str>> {
+    fast::session(line)
+}
+
+/// The session of a line whose beginning is as this crate writes it, by that beginning alone: it
+/// is wrong only where the line names a session again further on.
+pub fn written_session(line: &str) -> Option<&str> {
+    fast::written_session(line)
+}
+
 type Bad = (String, Option<String>);
+
+/// The session of entries that name none.
+pub(super) const SESSION: &str = "s1";
 
 /// Reads one entry from its JSON object; `next_seq` is used where the object has none.
 pub fn entry(mut object: Map<String, Value>, next_seq: u64) -> Result<Entry, Bad> {
@@ -95,7 +160,7 @@ pub fn entry(mut object: Map<String, Value>, next_seq: u64) -> Result<Entry, Bad
         return Err((format!("journal version {version} is not known"), Some(help)));
     }
     let seq = number(&mut object, "seq")?.unwrap_or(next_seq);
-    let session = word(&mut object, "session")?.unwrap_or_else(|| "s1".into());
+    let session = word(&mut object, "session")?.unwrap_or_else(|| SESSION.into());
     let turn = word(&mut object, "turn")?;
     let mut call = word(&mut object, "call")?;
     if call.is_none() {

@@ -5,6 +5,7 @@
 //! `receipt`, `schema`.
 
 pub mod event;
+mod fast;
 pub mod format;
 #[expect(clippy::module_inception, reason = "the noun and its folder share a name")]
 pub mod journal;

@@ -163,6 +163,9 @@ struct Asked<'a> {
 /// calls share a request. A yes to no request, to another call's, or out of time is for
 /// `approval-binds`. That an answer came late is a fact and answers nothing.
 pub(super) fn answers_addressed(scene: &mut Scene<'_>, tally: &mut Tally) {
+    if !scene.index.entries.iter().any(|entry| word(&entry.event).is_some()) {
+        return;
+    }
     let mut requests: BTreeMap<&str, Asked<'_>> = BTreeMap::new();
     let mut ended: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in &scene.index.entries {

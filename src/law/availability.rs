@@ -18,7 +18,7 @@ use crate::tool::id::ToolId;
 pub(super) fn sandbox_before_start(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let kept = index.each::<ToolSandboxPrepared>().any(|seen| seen.fact.mode.is_some())
-        || index.each::<DispatchPlanned>().next().is_some();
+        || index.has::<DispatchPlanned>();
     for call in &index.calls {
         for start in call.each::<ToolCallStarted>() {
             let sandbox = call.before::<ToolSandboxPrepared>(start.at);
@@ -52,7 +52,7 @@ pub(super) fn mcp_normalized(scene: &mut Scene<'_>, tally: &mut Tally) {
     for view in &index.views {
         let foreign = view.fact.exposed.iter().filter(|t| t.source.as_deref() == Some("mcp"));
         for tool in foreign {
-            if index.registered.is_empty() {
+            if !index.registers() {
                 tally.unknown(|| format!("no tool is registered, and `{}` is shown", tool.tool_id));
                 continue;
             }
@@ -97,7 +97,7 @@ pub(super) fn skill_scripts_registered(scene: &mut Scene<'_>, tally: &mut Tally)
         };
         match shown {
             Some(shown) if !is_skill(&shown.source) => {}
-            Some(_) if index.registered.is_empty() => {
+            Some(_) if !index.registers() => {
                 tally.unknown(|| format!("no tool is registered, and {} started", call.id));
             }
             Some(shown) => {
@@ -128,9 +128,8 @@ fn shown<'a>(index: &Index<'a>, call: &Call<'a>, tool: &str) -> Option<&'a Expos
 
 /// Whether a tool was registered before a place, in a version where one is given.
 fn registered(index: &Index<'_>, tool: &str, version: Option<&Digest>, at: usize) -> bool {
-    index.registered.iter().take_while(|(place, ..)| *place < at).any(|(_, known, in_version)| {
-        known.as_str() == tool && version.is_none_or(|version| version == *in_version)
-    })
+    let mut earlier = index.registered(tool).iter().take_while(|known| known.at < at);
+    earlier.any(|known| version.is_none_or(|version| version == known.version))
 }
 
 /// B16, "tool selection quality must be regression-tested with golden prompts": outside of
@@ -219,7 +218,7 @@ fn within(index: &Index<'_>, child: Seen<'_, DelegateStarted>, tally: &mut Tally
 pub(super) fn activation_grants_nothing(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     for view in &index.views {
-        if index.registered.is_empty() {
+        if !index.registers() {
             break;
         }
         tally.checked();
@@ -264,7 +263,7 @@ fn activatable(index: &Index<'_>, seen: Seen<'_, ToolActivated>, tally: &mut Tal
     let lack = match (excluded, blocked) {
         (true, _) => "is excluded",
         (false, Some(_)) => "was blocked",
-        (false, None) if index.registered.is_empty() => {
+        (false, None) if !index.registers() => {
             return tally.unknown(|| format!("no tool is registered, and `{tool}` was activated"));
         }
         (false, None) if registered(index, tool, None, seen.at) => return tally.checked(),

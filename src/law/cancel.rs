@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::index::{Call, Index, Seen};
 use super::law::{Scene, Tally};
-use super::spans::{Turns, closes, refused, rounds};
+use super::spans::{Turns, closes, refused};
 use crate::journal::Event;
 use crate::journal::event::call::*;
 use crate::journal::event::turn::*;
@@ -28,14 +28,14 @@ fn cancels<'a>(index: &Index<'a>, turns: &Turns) -> Vec<Seen<'a, CancelAcknowled
 /// `one-result-per-call`'s. A finish that reports itself as cancelled is no result to keep.
 pub(super) fn cancel_closes_open_only(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    if index.each::<CancelAcknowledged>().next().is_none() {
+    if !index.has::<CancelAcknowledged>() {
         return;
     }
-    let turns = Turns::of(index);
-    let rounds = rounds(index);
+    let turns = index.turns();
+    let rounds = index.rounds();
     let slots: BTreeSet<&str> =
         rounds.iter().flat_map(|round| round.calls).map(String::as_str).collect();
-    for cancel in cancels(index, &turns) {
+    for cancel in cancels(index, turns) {
         let ends = index.each::<TurnFinished>().map(|end| end.at);
         let end = ends.filter(|end| *end > cancel.at).find(|end| turns.same(cancel.at, *end));
         for call in &index.calls {
@@ -78,13 +78,13 @@ fn closed_once(
 /// Where the loop had been stopped as well, that reason is as good.
 pub(super) fn nothing_after_cancel(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    if index.each::<CancelAcknowledged>().next().is_none() {
+    if !index.has::<CancelAcknowledged>() {
         return;
     }
-    let turns = Turns::of(index);
-    for cancel in cancels(index, &turns) {
+    let turns = index.turns();
+    for cancel in cancels(index, turns) {
         let stop = Stop { at: cancel.at, seq: cancel.seq(), what: "the cancel was acknowledged" };
-        nothing_follows(index, &turns, stop, tally);
+        nothing_follows(index, turns, stop, tally);
     }
 }
 
@@ -94,19 +94,19 @@ pub(super) fn nothing_after_cancel(scene: &mut Scene<'_>, tally: &mut Tally) {
 /// blocked never started is `denied-never-runs`'.
 pub(super) fn loop_stop_stops(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
+    if !index.has::<LoopStopped>() && !index.has::<RepeatStopped>() {
+        return;
+    }
     let entries = index.entries.iter().enumerate();
     let stops: Vec<(usize, u64)> = entries
         .filter(|(_, entry)| loops(&entry.event))
         .map(|(at, entry)| (at, entry.seq))
         .collect();
-    if stops.is_empty() {
-        return;
-    }
-    let turns = Turns::of(index);
+    let turns = index.turns();
     for (place, (at, seq)) in stops.iter().enumerate() {
         if !stops.iter().take(place).any(|(first, _)| turns.same(*first, *at)) {
             let stop = Stop { at: *at, seq: *seq, what: "the loop was stopped" };
-            nothing_follows(index, &turns, stop, tally);
+            nothing_follows(index, turns, stop, tally);
         }
     }
 }
@@ -125,7 +125,8 @@ struct Stop {
 
 fn nothing_follows(index: &Index<'_>, turns: &Turns, stop: Stop, tally: &mut Tally) {
     tally.checked();
-    let entries = || index.entries.iter().enumerate().filter(|(at, _)| turns.same(stop.at, *at));
+    let entries =
+        || turns.places(stop.at).filter_map(|at| index.entries.get(at).map(|entry| (at, entry)));
     let cancelled = entries().any(|(_, entry)| matches!(entry.event, Event::CancelAcknowledged(_)));
     let looped = entries().any(|(_, entry)| loops(&entry.event));
     for (_, entry) in entries().filter(|(at, _)| *at > stop.at) {
@@ -152,9 +153,9 @@ fn nothing_follows(index: &Index<'_>, turns: &Turns, stop: Stop, tally: &mut Tal
 /// their own are unknown.
 pub(super) fn torn_down_before_end(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let turns = Turns::of(index);
+    let turns = index.turns();
     let ends: Vec<Seen<'_, TurnFinished>> = index.each().collect();
-    let told = index.each::<TornDown>().next().is_some();
+    let told = index.has::<TornDown>();
     for call in index.calls.iter().filter(|call| !refused(call)) {
         let settled = call.first::<ToolCallSettled>();
         let start = call.before::<ToolCallStarted>(usize::MAX);
@@ -166,7 +167,8 @@ pub(super) fn torn_down_before_end(scene: &mut Scene<'_>, tally: &mut Tally) {
             None => None,
         };
         let end = start.and_then(|start| {
-            let mut ends = ends.iter().filter(|end| end.at > start.at);
+            let after = ends.partition_point(|end| end.at <= start.at);
+            let mut ends = ends.iter().skip(after);
             ends.find(|end| turns.same(end.at, start.at))
         });
         let gap = match (gap, start.zip(end)) {

@@ -26,8 +26,7 @@ fn registered_start<'a>(
     start: Seen<'a, ToolCallStarted>,
     tally: &mut Tally,
 ) {
-    let nothing =
-        index.registered.is_empty() && index.views.iter().all(|view| view.fact.exposed.is_empty());
+    let nothing = !index.registers() && index.views.iter().all(|view| view.fact.exposed.is_empty());
     if nothing {
         return tally.unknown(|| format!("no tool is registered, and {} started", call.id));
     }
@@ -70,18 +69,17 @@ fn registered(
     let own = index.view_of(call);
     own.is_some_and(|view| shows(&view))
         || index
-            .registered
+            .registered(tool)
             .iter()
-            .take_while(|(place, ..)| *place < at)
-            .any(|(_, registered, known)| **known == version && registered.as_str() == tool)
+            .take_while(|known| known.at < at)
+            .any(|known| *known.version == version)
         || until(&index.views, at).iter().any(shows)
 }
 
 /// The last registration of the same tool under another version, and the start.
 fn witnesses(index: &Index<'_>, tool: &str, start: Seen<'_, ToolCallStarted>) -> Vec<u64> {
-    let mut known = index.registered.iter().rev();
-    let known = known.find(|(_, registered, _)| registered.as_str() == tool);
-    let place = known.map(|(place, ..)| *place).or(index.view(start.at).map(|view| view.at));
+    let known = index.registered(tool).last();
+    let place = known.map(|known| known.at).or(index.view(start.at).map(|view| view.at));
     let seq = place.and_then(|place| index.entries.get(place)).map(|entry| entry.seq);
     seq.into_iter().chain([start.seq()]).collect()
 }

@@ -1,10 +1,8 @@
 //! How calls are started: planned, one at a time or side by side, and each attempt once.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::index::{Call, Index, Seen};
+use super::index::{Call, Fact, Index, Seen};
 use super::law::{Scene, Tally};
-use super::spans::{Span, Turns, refused, rounds, span};
+use super::spans::{Span, refused, span};
 use crate::journal::event::call::*;
 use crate::journal::event::turn::*;
 use crate::tool::effect::ResourcePattern;
@@ -23,30 +21,27 @@ pub(super) fn parallel_only_when_safe(scene: &mut Scene<'_>, tally: &mut Tally) 
     if plans.is_empty() {
         return;
     }
-    let turns = Turns::of(index);
     for (place, plan) in plans.iter().enumerate() {
         match plan.fact.mode.as_str() {
-            "parallel" => side_by_side(index, &turns, *plan, tally),
+            "parallel" => side_by_side(index, *plan, tally),
             "sequential" => one_by_one(index, &plans, place, tally),
             _ => {}
         }
     }
 }
 
-fn side_by_side(
-    index: &Index<'_>,
-    turns: &Turns,
-    plan: Seen<'_, DispatchPlanned>,
-    tally: &mut Tally,
-) {
-    let begun = index.each::<TurnStarted>().find(|begun| turns.same(begun.at, plan.at));
-    let Some(begun) = begun else {
+fn side_by_side(index: &Index<'_>, plan: Seen<'_, DispatchPlanned>, tally: &mut Tally) {
+    let begun = index.turns().places(plan.at).find_map(|at| {
+        let entry = index.entries.get(at)?;
+        TurnStarted::of(&entry.event).map(|fact| (entry.seq, fact))
+    });
+    let Some((begun, turn)) = begun else {
         return tally.unknown(|| "a plan is parallel, and no turn says whether it may be".into());
     };
     tally.checked();
-    if !begun.fact.parallel_tools {
+    if !turn.parallel_tools {
         let message = "calls were planned in parallel although the turn does not allow it";
-        tally.broken(None, &[begun.seq(), plan.seq()], message.into());
+        tally.broken(None, &[begun, plan.seq()], message.into());
     }
     if plan.fact.calls.len() < 2 {
         let message = "fewer than two calls were planned in parallel";
@@ -67,9 +62,10 @@ fn side_by_side(
 
 /// The slots of a plan's batch, or the calls it lists where no batch is recorded.
 fn batch<'a>(index: &Index<'a>, plan: Seen<'a, DispatchPlanned>) -> &'a [String] {
-    let opened = index.each::<BatchOpened>().take_while(|batch| batch.at < plan.at);
-    let own = opened.filter(|batch| batch.fact.batch == plan.fact.batch).last();
-    own.map_or(&plan.fact.calls, |batch| &batch.fact.slots)
+    let opened = index.entries.get(..plan.at).unwrap_or_default();
+    let mut batches = opened.iter().rev().filter_map(|entry| BatchOpened::of(&entry.event));
+    let own = batches.find(|batch| batch.batch == plan.fact.batch);
+    own.map_or(&plan.fact.calls, |batch| &batch.slots)
 }
 
 fn one_by_one(
@@ -127,7 +123,7 @@ fn searches(call: &Call<'_>) -> bool {
 /// search does. Only batches in which another call ran count.
 pub(super) fn search_alone(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    for round in rounds(index) {
+    for round in index.rounds() {
         let calls: Vec<&Call<'_>> = round.calls.iter().filter_map(|id| index.call(id)).collect();
         for search in calls.iter().filter(|call| searches(call)) {
             let Some(own) = span(search) else { continue };
@@ -215,7 +211,8 @@ pub(super) fn writers_serial(scene: &mut Scene<'_>, tally: &mut Tally) {
 /// plan at all, the journal does not say.
 pub(super) fn one_pipeline(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let (planned, plans) = plans_by_call(index);
+    let planned = index.has::<DispatchPlanned>();
+    let plans = plans_by_call(index);
     for call in &index.calls {
         let Some(start) = call.first::<ToolCallStarted>().filter(|_| !refused(call)) else {
             continue;
@@ -225,8 +222,8 @@ pub(super) fn one_pipeline(scene: &mut Scene<'_>, tally: &mut Tally) {
         }
         tally.checked();
         let since = call.rewritten(start.at);
-        let mut own = plans.get(call.id).into_iter().flatten();
-        if own.any(|plan| (since..start.at).contains(plan)) {
+        let first = plans.partition_point(|plan| *plan < (call.id, since));
+        if plans.get(first).is_some_and(|(id, at)| *id == call.id && *at < start.at) {
             continue;
         }
         let request = call.first::<ToolCallRequested>().map(|request| request.seq());
@@ -236,25 +233,28 @@ pub(super) fn one_pipeline(scene: &mut Scene<'_>, tally: &mut Tally) {
     }
 }
 
-/// Whether anything is planned, and the plans of each call: those for a batch that has a slot for
-/// it, or for one that is not recorded.
-fn plans_by_call<'a>(index: &Index<'a>) -> (bool, BTreeMap<&'a str, Vec<usize>>) {
-    let mut slots: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for batch in index.each::<BatchOpened>() {
-        let own = slots.entry(&batch.fact.batch).or_default();
-        own.extend(batch.fact.slots.iter().map(String::as_str));
-    }
-    let (mut planned, mut plans) = (false, BTreeMap::<&str, Vec<usize>>::new());
+/// The plans of calls, by call and then by place: those for a batch that has a slot for the call,
+/// or for one that is not recorded.
+fn plans_by_call<'a>(index: &Index<'a>) -> Vec<(&'a str, usize)> {
+    let slots = |batch: Seen<'a, BatchOpened>| {
+        let own = batch.fact.slots.iter();
+        own.map(move |slot| (batch.fact.batch.as_str(), slot.as_str()))
+    };
+    let mut slots: Vec<(&str, &str)> = index.each::<BatchOpened>().flat_map(slots).collect();
+    slots.sort_unstable();
+    let known = |batch: &str| {
+        slots.get(slots.partition_point(|(known, _)| *known < batch)).is_some_and(|s| s.0 == batch)
+    };
+    let mut plans = Vec::new();
     for plan in index.each::<DispatchPlanned>() {
-        planned = true;
-        let batch = slots.get(plan.fact.batch.as_str());
-        for id in plan.fact.calls.iter().map(String::as_str) {
-            if batch.is_none_or(|batch| batch.contains(id)) {
-                plans.entry(id).or_default().push(plan.at);
-            }
-        }
+        let batch = plan.fact.batch.as_str();
+        let known = known(batch);
+        let calls = plan.fact.calls.iter().map(String::as_str);
+        let own = calls.filter(|id| !known || slots.binary_search(&(batch, *id)).is_ok());
+        plans.extend(own.map(|id| (id, plan.at)));
     }
-    (planned, plans)
+    plans.sort_unstable();
+    plans
 }
 
 /// A, its one pair of start and result for each call, held for retries: attempts are numbered from

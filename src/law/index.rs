@@ -1,7 +1,11 @@
-//! The one fold that all laws share: a session's entries in order, and the same by call.
+//! The one fold that all laws share: a session's entries in order, and the same by kind, by call,
+//! by turn and by round. What several laws need is worked out once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use super::repeat::Scopes;
+use super::spans::{Round, Turns, rounds};
 
 use crate::base::digest::Digest;
 use crate::journal::event::call::*;
@@ -12,6 +16,8 @@ use crate::tool::id::ToolId;
 
 /// The facts of one kind of event, read from any event.
 pub(crate) trait Fact: Sized {
+    /// Which kind, as one bit of a set.
+    const BIT: u64;
     /// The facts, when the event is of this kind.
     fn of(event: &Event) -> Option<&Self>;
     /// The same, to be altered by a mutant.
@@ -20,11 +26,24 @@ pub(crate) trait Fact: Sized {
 
 macro_rules! facts {
     ($($name:ident),+ $(,)?) => {
+        #[derive(Clone, Copy)]
+        enum Kind { $($name),+ }
+
+        /// The kind of an event, as one bit; nothing for a kind that no law asks for.
+        fn bit(event: &Event) -> u64 {
+            match event {
+                $(Event::$name(_) => $name::BIT,)+
+                _ => 0,
+            }
+        }
+
         /// The names of the events that laws read.
         #[cfg(test)]
         pub(crate) const READ: &[&str] = &[$(stringify!($name)),+];
 
         $(impl Fact for $name {
+            const BIT: u64 = 1 << Kind::$name as u32;
+
             fn of(event: &Event) -> Option<&Self> {
                 if let Event::$name(fact) = event { Some(fact) } else { None }
             }
@@ -90,6 +109,7 @@ pub(crate) struct Call<'a> {
     /// Its id.
     pub(crate) id: &'a str,
     seen: Vec<(usize, &'a Entry)>,
+    kinds: u64,
     /// Messages of the transcript that answer it, as places in `Index::transcript`.
     pub(crate) messages: Vec<usize>,
 }
@@ -97,7 +117,13 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     /// All its facts of one kind, oldest first.
     pub(crate) fn each<F: Fact + 'a>(&self) -> impl DoubleEndedIterator<Item = Seen<'a, F>> {
-        self.seen.iter().filter_map(|seen| Seen::of(*seen))
+        let seen = if self.has::<F>() { self.seen.as_slice() } else { &[] };
+        seen.iter().filter_map(|seen| Seen::of(*seen))
+    }
+
+    /// Whether it has a fact of a kind.
+    pub(crate) fn has<F: Fact>(&self) -> bool {
+        self.kinds & F::BIT != 0
     }
 
     /// Its entries, oldest first.
@@ -117,6 +143,9 @@ impl<'a> Call<'a> {
 
     /// The last fact of a kind before a place.
     pub(crate) fn before<F: Fact + 'a>(&self, at: usize) -> Option<Seen<'a, F>> {
+        if !self.has::<F>() {
+            return None;
+        }
         let end = self.seen.partition_point(|(place, _)| *place < at);
         self.seen.get(..end)?.iter().rev().find_map(|seen| Seen::of(*seen))
     }
@@ -149,7 +178,7 @@ pub(crate) struct Message<'a> {
 }
 
 /// One session's entries, by order and by call.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Index<'a> {
     /// All entries, in order.
     pub(crate) entries: Vec<&'a Entry>,
@@ -161,23 +190,60 @@ pub(crate) struct Index<'a> {
     pub(crate) transcript: Vec<Message<'a>>,
     /// Its views.
     pub(crate) views: Vec<Seen<'a, ViewCompiled>>,
-    /// Every registration: place, tool, version.
-    pub(crate) registered: Vec<(usize, &'a ToolId, &'a Digest)>,
     /// Every verification.
     pub(crate) verified: Vec<Seen<'a, ToolVerified>>,
     /// Every block.
     pub(crate) blocked: Vec<Seen<'a, ToolBlocked>>,
+    /// Every registration, by tool and then by place.
+    registered: Vec<Registered<'a>>,
+    kinds: u64,
     names: BTreeMap<&'a str, usize>,
     approvals: BTreeMap<&'a str, usize>,
-    ends: Vec<(usize, Option<&'a str>)>,
+    ends: Ends<'a>,
     last_call: Option<(&'a Arc<str>, usize)>,
+    turns: Turns,
+    rounds: Vec<Round<'a>>,
+    scopes: Scopes<'a>,
+}
+
+/// Where a tool was registered in a version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Registered<'a> {
+    /// The tool.
+    tool: &'a str,
+    /// The place of its entry.
+    pub(crate) at: usize,
+    /// The version.
+    pub(crate) version: &'a Digest,
+}
+
+/// The last end of each turn, of those without a name, and of all.
+#[derive(Default)]
+struct Ends<'a> {
+    named: BTreeMap<&'a str, usize>,
+    unnamed: Option<usize>,
+    last: Option<usize>,
 }
 
 impl<'a> Index<'a> {
-    /// Takes the next entry.
-    pub(crate) fn push(&mut self, entry: &'a Entry) {
+    /// The index of a session's entries.
+    pub(crate) fn new(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let entries = entries.into_iter();
+        let mut index = Self::default();
+        index.entries.reserve(entries.size_hint().0);
+        entries.for_each(|entry| index.push(entry));
+        index.registered.sort_by_key(|known| known.tool);
+        index.turns = Turns::of(&index);
+        index.rounds = rounds(&index);
+        index.scopes = Scopes::of(&index);
+        index
+    }
+
+    fn push(&mut self, entry: &'a Entry) {
         let at = self.entries.len();
         self.entries.push(entry);
+        let kind = bit(&entry.event);
+        self.kinds |= kind;
         match &entry.event {
             Event::SessionOpened(fact) => {
                 self.opened.get_or_insert(fact);
@@ -190,7 +256,13 @@ impl<'a> Index<'a> {
             }
             Event::ToolBlocked(fact) => self.blocked.push(Seen { at, entry, fact }),
             Event::ToolEnabled(fact) => self.register(at, &fact.tool_id, &fact.tool_version),
-            Event::TurnFinished(_) => self.ends.push((at, entry.turn.as_deref())),
+            Event::TurnFinished(_) => {
+                self.ends.last = Some(at);
+                match &entry.turn {
+                    Some(turn) => _ = self.ends.named.insert(turn, at),
+                    None => self.ends.unnamed = Some(at),
+                }
+            }
             Event::TranscriptAppended(fact) => self.append(at, entry, fact),
             _ => {}
         }
@@ -198,12 +270,27 @@ impl<'a> Index<'a> {
             if let Event::ApprovalRequested(fact) = &entry.event {
                 self.approvals.entry(&fact.approval_id).or_insert(call);
             }
-            self.calls[call].seen.push((at, entry));
+            let call = &mut self.calls[call];
+            call.kinds |= kind;
+            call.seen.push((at, entry));
         }
     }
 
     fn register(&mut self, at: usize, tool: &'a ToolId, version: &'a Digest) {
-        self.registered.push((at, tool, version));
+        self.registered.push(Registered { tool: tool.as_str(), at, version });
+    }
+
+    /// Every registration of a tool, oldest first.
+    pub(crate) fn registered(&self, tool: &str) -> &[Registered<'a>] {
+        let from = self.registered.partition_point(|known| known.tool < tool);
+        let rest = self.registered.get(from..).unwrap_or_default();
+        let own = rest.iter().take_while(|known| known.tool == tool).count();
+        rest.get(..own).unwrap_or_default()
+    }
+
+    /// Whether any tool is registered.
+    pub(crate) fn registers(&self) -> bool {
+        !self.registered.is_empty()
     }
 
     fn append(&mut self, at: usize, entry: &'a Entry, fact: &'a TranscriptAppended) {
@@ -247,14 +334,36 @@ impl<'a> Index<'a> {
         let next = self.calls.len();
         let number = *self.names.entry(id).or_insert(next);
         if number == next {
-            self.calls.push(Call { id, seen: Vec::new(), messages: Vec::new() });
+            let (seen, messages) = (Vec::with_capacity(16), Vec::new());
+            self.calls.push(Call { id, seen, kinds: 0, messages });
         }
         number
     }
 
     /// All facts of one kind in the session, oldest first.
-    pub(crate) fn each<F: Fact + 'a>(&self) -> impl Iterator<Item = Seen<'a, F>> {
-        self.entries.iter().enumerate().filter_map(|(at, entry)| Seen::of((at, entry)))
+    pub(crate) fn each<F: Fact + 'a>(&self) -> impl DoubleEndedIterator<Item = Seen<'a, F>> {
+        let entries = if self.has::<F>() { self.entries.as_slice() } else { &[] };
+        entries.iter().enumerate().filter_map(|(at, entry)| Seen::of((at, entry)))
+    }
+
+    /// Whether the session has a fact of a kind.
+    pub(crate) fn has<F: Fact>(&self) -> bool {
+        self.kinds & F::BIT != 0
+    }
+
+    /// Its turns.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// The calls of each reply, by place.
+    pub(super) fn rounds(&self) -> &[Round<'a>] {
+        &self.rounds
+    }
+
+    /// Which turn and which reply each call belongs to.
+    pub(super) fn scopes(&self) -> &Scopes<'a> {
+        &self.scopes
     }
 
     /// A call by its id.
@@ -280,12 +389,12 @@ impl<'a> Index<'a> {
 
     /// Whether the call's turn ended, so that nothing more can come.
     pub(crate) fn over(&self, call: &Call<'a>) -> bool {
-        let Some((at, entry)) = call.begins() else { return !self.ends.is_empty() };
-        let turn = entry.turn.as_deref();
-        self.ends
-            .iter()
-            .rev()
-            .any(|(end, ended)| *end > at && (turn.is_none() || ended.is_none() || turn == *ended))
+        let Some((at, entry)) = call.begins() else { return self.ends.last.is_some() };
+        let end = match entry.turn.as_deref() {
+            Some(turn) => self.ends.named.get(turn).copied().max(self.ends.unnamed),
+            None => self.ends.last,
+        };
+        end.is_some_and(|end| end > at)
     }
 
     /// The tool of a started call: what the start names, else what validation resolved, else what

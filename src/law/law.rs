@@ -88,7 +88,7 @@ pub(crate) struct Scene<'s> {
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(super) law: &'static str,
-    session: Arc<str>,
+    pub(super) session: Arc<str>,
     checked: u64,
     pub(super) violations: Vec<Violation>,
     unknown: Option<String>,

@@ -11,7 +11,8 @@
 //! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`; about
 //! guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`, `reply`, `surface`; about
 //! dispatch and the whole `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then
-//! `check` (runs them), `explain`, and `dsl` (one-line journals).
+//! `check` (runs them), `stream` and `passes` (on what need not fit into memory), `explain`, and
+//! `dsl` (one-line journals).
 //!
 //! To add a law: write its function in the file of its theme; add its row to `registry` with a
 //! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;
@@ -36,6 +37,8 @@ pub mod law;
 mod order;
 mod outcome;
 mod pairing;
+pub mod passes;
+mod probe;
 mod receipt;
 mod record;
 pub mod registry;
@@ -46,12 +49,14 @@ mod reply;
 mod round;
 mod secrecy;
 mod spans;
+pub mod stream;
 mod surface;
 
 pub use check::Judge;
 pub use explain::explain;
 pub use law::{Finding, Law, Verdict, Violation};
 pub use registry::{all, find};
+pub use stream::{Judged, Stream};
 
 #[cfg(test)]
 mod check_tests;
@@ -65,3 +70,5 @@ mod lines_outcome_tests;
 mod lines_record_tests;
 #[cfg(test)]
 mod lines_tests;
+#[cfg(test)]
+mod reading_tests;

@@ -28,13 +28,13 @@ enum Stands {
 /// `torn-down-before-end`.
 pub(super) fn outcome_tells_truth(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let scopes = Scopes::of(index);
+    let scopes = index.scopes();
     for call in &index.calls {
         let Some(settled) = call.first::<ToolCallSettled>() else { continue };
         let stands = if call.first::<ToolCallStarted>().is_some() {
             started(settled)
         } else {
-            unstarted(index, &scopes, call, settled)
+            unstarted(index, scopes, call, settled)
         };
         match stands {
             Stands::Unjudged => {}

@@ -29,6 +29,11 @@ pub(super) fn one_result_per_call(scene: &mut Scene<'_>, tally: &mut Tally) {
 }
 
 fn settled_once(index: &Index<'_>, call: &Call<'_>, tally: &mut Tally) {
+    let one = |count| count == 1;
+    if one(call.each::<ToolCallRequested>().count()) && one(call.each::<ToolCallSettled>().count())
+    {
+        return tally.checked();
+    }
     let requests: Vec<u64> = call.each::<ToolCallRequested>().map(|seen| seen.seq()).collect();
     let settles: Vec<u64> = call.each::<ToolCallSettled>().map(|seen| seen.seq()).collect();
     let ended = settles.len() + call.messages.len() + call.each::<ToolCallFinished>().count();
@@ -40,7 +45,7 @@ fn settled_once(index: &Index<'_>, call: &Call<'_>, tally: &mut Tally) {
             return tally.unknown(|| format!("the journal ends while {} is open", call.id));
         }
         ([_], []) => "a call was never settled although its turn finished",
-        ([_], [_]) => return tally.checked(),
+        ([_], [_]) => return,
         ([_], [_, _, ..]) => "a call was settled more than once",
     };
     tally.checked();
@@ -54,6 +59,10 @@ fn settled_once(index: &Index<'_>, call: &Call<'_>, tally: &mut Tally) {
 }
 
 fn started_once(call: &Call<'_>, tally: &mut Tally) {
+    let counts = (call.each::<ToolCallStarted>().count(), call.each::<ToolCallFinished>().count());
+    if counts == (1, 1) {
+        return;
+    }
     let starts: Vec<u64> = call.each::<ToolCallStarted>().map(|seen| seen.seq()).collect();
     let finishes: Vec<u64> = call.each::<ToolCallFinished>().map(|seen| seen.seq()).collect();
     let tried = call.each::<AttemptFailed>().count();
@@ -75,14 +84,18 @@ fn started_once(call: &Call<'_>, tally: &mut Tally) {
 
 fn appended_once(index: &Index<'_>, call: &Call<'_>, tally: &mut Tally) {
     let messages = call.messages.iter().filter_map(|place| index.transcript.get(*place));
-    let messages: Vec<&Message<'_>> = messages.collect();
     let settled = call.first::<ToolCallSettled>();
+    if let ([place], Some(settled)) = (call.messages.as_slice(), settled)
+        && index.transcript.get(*place).is_some_and(|message| message.at > settled.at)
+    {
+        return;
+    }
+    let messages: Vec<&Message<'_>> = messages.collect();
     let message = match (messages.as_slice(), settled) {
         ([], Some(_)) if !index.transcript.is_empty() && index.over(call) => {
             "a settled call of a finished turn was never appended"
         }
         ([], _) => return,
-        ([first], Some(settled)) if first.at > settled.at => return,
         ([_], Some(_)) => "a result was appended before its call was settled",
         ([_], None) => "a result was appended whose call never settled",
         ([_, _, ..], _) => "a result was appended more than once",

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::index::{Call, Index, Seen};
 use super::law::{Scene, Tally};
-use super::spans::{Turns, rounds};
 use crate::journal::Event;
 use crate::journal::event::call::*;
 use crate::journal::event::turn::*;
@@ -20,8 +19,8 @@ pub(super) fn closed_before_end(scene: &mut Scene<'_>, tally: &mut Tally) {
     if ends.is_empty() {
         return;
     }
-    let turns = Turns::of(index);
-    for round in rounds(index) {
+    let turns = index.turns();
+    for round in index.rounds() {
         let after = ends.partition_point(|end| end.at <= round.at);
         let mut after = ends.iter().skip(after);
         let Some(end) = after.find(|end| turns.same(end.at, round.at)) else { continue };
@@ -155,17 +154,16 @@ pub(super) fn events_name_their_call(scene: &mut Scene<'_>, tally: &mut Tally) {
 /// unknown.
 pub(super) fn journal_whole(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    if index.each::<TurnFinished>().all(|end| end.fact.events.is_none()) {
+    if !index.each::<TurnFinished>().any(|end| end.fact.events.is_some()) {
         return;
     }
-    let mut seen: BTreeSet<u64> = BTreeSet::new();
-    let (mut last, mut open) = (None, false);
+    let (mut last, mut open, mut seen) = (None, false, Numbers::default());
     for (count, entry) in (1_u64..).zip(&index.entries) {
         if let Some(last) = last.filter(|last| *last >= entry.seq) {
             let message = format!("an entry numbered {} follows number {last}", entry.seq);
             tally.broken(None, &[last, entry.seq], message);
         }
-        if let Some(cause) = entry.cause.filter(|cause| !seen.contains(cause)) {
+        if let Some(cause) = entry.cause.filter(|cause| !seen.contains(*cause)) {
             let message = format!("an entry was caused by number {cause}, which is not before it");
             tally.broken(None, &[entry.seq], message);
         }
@@ -182,6 +180,28 @@ pub(super) fn journal_whole(scene: &mut Scene<'_>, tally: &mut Tally) {
     }
     if open {
         tally.unknown(|| "the journal ends inside a turn, and nothing counts its entries".into());
+    }
+}
+
+/// The numbers seen so far: a run without gaps, as all of them should be, and the others.
+#[derive(Default)]
+struct Numbers {
+    run: Option<(u64, u64)>,
+    others: BTreeSet<u64>,
+}
+
+impl Numbers {
+    fn contains(&self, number: u64) -> bool {
+        self.run.is_some_and(|(first, last)| (first..=last).contains(&number))
+            || (!self.others.is_empty() && self.others.contains(&number))
+    }
+
+    fn insert(&mut self, number: u64) {
+        match &mut self.run {
+            None => self.run = Some((number, number)),
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            Some(_) => _ = self.others.insert(number),
+        }
     }
 }
 
@@ -205,8 +225,6 @@ pub(super) fn truth_of_finish(scene: &mut Scene<'_>, tally: &mut Tally) {
         let Some(settled) = settled.filter(|seen| seen.fact.outcome.started()) else { continue };
         let finish = call.before::<ToolCallFinished>(settled.at);
         let verified = call.before::<ToolResultValidated>(settled.at);
-        let shown = [finish.map(|seen| seen.seq()), verified.map(|seen| seen.seq())];
-        let events: Vec<u64> = shown.into_iter().flatten().chain([settled.seq()]).collect();
         match told(finish, verified, &settled.fact.outcome) {
             Told::Nothing => {}
             Told::Truth => tally.checked(),
@@ -216,6 +234,8 @@ pub(super) fn truth_of_finish(scene: &mut Scene<'_>, tally: &mut Tally) {
             }
             Told::Untruth(message) => {
                 tally.checked();
+                let shown = [finish.map(|seen| seen.seq()), verified.map(|seen| seen.seq())];
+                let events: Vec<u64> = shown.into_iter().flatten().chain([settled.seq()]).collect();
                 tally.broken(Some(call.id), &events, message.into());
             }
         }
@@ -267,7 +287,7 @@ fn told(
 /// nothing at all, when it came is unknown.
 pub(super) fn state_from_settled(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let settles = index.each::<ToolCallSettled>().next().is_some();
+    let settles = index.has::<ToolCallSettled>();
     for patch in index.each::<StateUpdated>() {
         let call = patch.entry.call.as_deref().and_then(|id| index.call(id));
         let message = if !patch.fact.patch.is_object() {

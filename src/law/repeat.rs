@@ -33,6 +33,7 @@ fn told<'s, 'a>(call: &'s Call<'a>) -> Option<Told<'s, 'a>> {
 }
 
 /// Which turn and which reply a call belongs to.
+#[derive(Default)]
 pub(super) struct Scopes<'a> {
     turns: Vec<Seen<'a, TurnStarted>>,
     batches: BTreeMap<&'a str, usize>,
@@ -86,19 +87,23 @@ fn exempt(turn: &TurnStarted, tool: &str) -> bool {
 /// turn that names no scope has no guard and is not judged.
 pub(super) fn duplicates_dropped(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let scopes = Scopes::of(index);
-    let mut same: BTreeMap<(usize, Key<'_>), (&TurnStarted, Vec<Told<'_, '_>>)> = BTreeMap::new();
-    for call in &index.calls {
-        let (Some((place, turn)), Some(told)) = (scopes.guarded(call), told(call)) else {
-            continue;
-        };
-        same.entry((place, told.key)).or_insert((turn, Vec::new())).1.push(told);
+    if index.calls.len() < 2 {
+        return;
     }
-    for ((_, (tool, _)), (turn, calls)) in same {
-        for call in calls.iter().skip(1) {
+    let scopes = index.scopes();
+    let guarded = |call| {
+        let ((place, turn), told) = scopes.guarded(call).zip(told(call))?;
+        Some((place, turn, told))
+    };
+    let mut same: Vec<(usize, &TurnStarted, Told<'_, '_>)> =
+        index.calls.iter().filter_map(guarded).collect();
+    same.sort_by_key(|(place, _, told)| (*place, told.key));
+    for calls in same.chunk_by(|(one, _, a), (other, _, b)| (one, a.key) == (other, b.key)) {
+        for (_, turn, call) in calls.iter().skip(1) {
+            let (tool, _) = call.key;
             tally.checked();
             if !exempt(turn, tool) && !delegates(index, call.call, tool) {
-                started_again(index, &calls, *call, tally);
+                started_again(index, calls, *call, tally);
             }
         }
     }
@@ -114,12 +119,12 @@ fn delegates(index: &Index<'_>, call: &Call<'_>, tool: &str) -> bool {
 
 fn started_again<'a>(
     index: &Index<'a>,
-    calls: &[Told<'_, 'a>],
+    calls: &[(usize, &TurnStarted, Told<'_, 'a>)],
     second: Told<'_, 'a>,
     tally: &mut Tally,
 ) {
     let Some(again) = second.call.first::<ToolCallStarted>() else { return };
-    let started = calls.iter().filter_map(|first| {
+    let started = calls.iter().filter_map(|(_, _, first)| {
         let start = first.call.first::<ToolCallStarted>()?;
         (start.at < again.at).then_some((start, *first))
     });
@@ -182,7 +187,7 @@ fn writes(call: &Call<'_>) -> Option<bool> {
 /// question that a person has to answer, the second in one reply is always a duplicate.
 pub(super) fn duplicate_is_real(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let scopes = Scopes::of(index);
+    let scopes = index.scopes();
     for call in &index.calls {
         let dropped = call.first::<DuplicateDropped>();
         let settled = call.first::<ToolCallSettled>();
@@ -201,7 +206,7 @@ pub(super) fn duplicate_is_real(scene: &mut Scene<'_>, tally: &mut Tally) {
             (None, Some((settled, of))) => (settled.at, settled.seq(), of),
             (None, None) => continue,
         };
-        match unreal(index, &scopes, call, (at, of)) {
+        match unreal(index, scopes, call, (at, of)) {
             Ok(fault) => {
                 tally.checked();
                 if let Some((other, message)) = fault {
@@ -294,18 +299,21 @@ fn asks(call: &Call<'_>) -> bool {
 /// ask. After a yes a new question is fine.
 pub(super) fn prompt_not_repeated(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    let scopes = Scopes::of(index);
+    if !index.has::<ApprovalRequested>() && !index.has::<RepeatStopped>() {
+        return;
+    }
+    let scopes = index.scopes();
     let mut same: BTreeMap<(Option<usize>, Key<'_>), Vec<Told<'_, '_>>> = BTreeMap::new();
     for call in &index.calls {
         let Some(told) = told(call).filter(|told| asks(told.call)) else { continue };
         let turn = scopes.turn(call).map(|turn| turn.at);
         let earlier = same.entry((turn, told.key)).or_default();
-        asked_again(&scopes, earlier, told, tally);
+        asked_again(scopes, earlier, told, tally);
         earlier.push(told);
     }
     for call in &index.calls {
         for stopped in call.each::<RepeatStopped>() {
-            stopped_as_repeat(index, &scopes, (call, stopped), tally);
+            stopped_as_repeat(index, scopes, (call, stopped), tally);
         }
     }
 }

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::index::{Call, Index, Seen};
 use super::law::{Scene, Tally};
-use super::repeat::Scopes;
 use crate::base::canon;
 use crate::base::secret::REDACTED;
 use crate::journal::Event;
@@ -57,7 +56,7 @@ fn replies<'a>(index: &Index<'a>) -> Vec<Reply<'a>> {
 /// (but for calls whose own protocol is the fence), as often as it was requested. A call from a
 /// text that is not recorded is unknown.
 pub(super) fn calls_where_allowed(scene: &mut Scene<'_>, tally: &mut Tally) {
-    let scopes = Scopes::of(scene.index);
+    let scopes = scene.index.scopes();
     for reply in replies(scene.index) {
         counted(&reply, tally);
         let mut spoken: BTreeMap<(bool, &str), Vec<(&str, u64)>> = BTreeMap::new();

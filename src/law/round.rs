@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use super::index::{Index, Seen};
 use super::law::{Scene, Tally};
-use super::spans::{Turns, rounds};
+use super::spans::Turns;
 use crate::base::digest::Digest;
 use crate::journal::Blobs;
 use crate::journal::event::turn::*;
 
 /// The requests of a session, and what the user said meanwhile, by turn.
-struct Asked<'a> {
-    turns: Turns,
+struct Asked<'s, 'a> {
+    turns: &'s Turns,
     requests: Vec<Seen<'a, ModelRequested>>,
     said: BTreeMap<Digest, Vec<Seen<'a, SteeringReceived>>>,
 }
 
-impl<'a> Asked<'a> {
-    fn of(index: &Index<'a>) -> Self {
+impl<'s, 'a> Asked<'s, 'a> {
+    fn of(index: &'s Index<'a>) -> Self {
         let mut said: BTreeMap<Digest, Vec<Seen<'a, SteeringReceived>>> = BTreeMap::new();
         for steer in index.each::<SteeringReceived>() {
             said.entry(Blobs::name(&steer.fact.text)).or_default().push(steer);
         }
-        Self { turns: Turns::of(index), requests: index.each().collect(), said }
+        Self { turns: index.turns(), requests: index.each().collect(), said }
     }
 
     /// The first request after an entry in its turn.
@@ -42,7 +42,7 @@ pub(super) fn results_before_request(scene: &mut Scene<'_>, tally: &mut Tally) {
         return;
     }
     let asked = Asked::of(index);
-    for round in rounds(index) {
+    for round in index.rounds() {
         let Some(request) = asked.next(round.at) else { continue };
         tally.checked();
         for id in round.calls {
@@ -64,7 +64,7 @@ pub(super) fn results_before_request(scene: &mut Scene<'_>, tally: &mut Tally) {
 /// the model is asked again. Nothing is lost where the turn ends before that.
 pub(super) fn steering_between_rounds(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    if index.each::<SteeringReceived>().next().is_none() {
+    if !index.has::<SteeringReceived>() {
         return;
     }
     let asked = Asked::of(index);
@@ -84,7 +84,7 @@ pub(super) fn steering_between_rounds(scene: &mut Scene<'_>, tally: &mut Tally) 
 /// All steering of one turn in the same words.
 fn steered(
     index: &Index<'_>,
-    asked: &Asked<'_>,
+    asked: &Asked<'_, '_>,
     (text, steers): (Digest, Vec<Seen<'_, SteeringReceived>>),
     tally: &mut Tally,
 ) {
@@ -110,7 +110,7 @@ fn steered(
 /// Where the message of a steering stands.
 fn placed(
     index: &Index<'_>,
-    asked: &Asked<'_>,
+    asked: &Asked<'_, '_>,
     steer: Seen<'_, SteeringReceived>,
     place: usize,
     tally: &mut Tally,
@@ -121,7 +121,7 @@ fn placed(
         return lost(index, asked, steer, Some(message.entry.seq), tally);
     }
     tally.checked();
-    let open = rounds(index).into_iter().filter(|round| round.before(message.at, place));
+    let open = index.rounds().iter().filter(|round| round.before(message.at, place));
     let own = open.filter(|round| asked.turns.same(round.at, message.at));
     let results = own.flat_map(|round| round.calls).filter_map(|id| index.call(id));
     let later = results.filter_map(|call| {
@@ -139,7 +139,7 @@ fn placed(
 /// The model was asked again and has not heard it, if it was asked at all.
 fn lost(
     index: &Index<'_>,
-    asked: &Asked<'_>,
+    asked: &Asked<'_, '_>,
     steer: Seen<'_, SteeringReceived>,
     late: Option<u64>,
     tally: &mut Tally,
@@ -169,7 +169,7 @@ pub(super) fn model_switch_keeps_slots(scene: &mut Scene<'_>, tally: &mut Tally)
     if switches.is_empty() {
         return;
     }
-    let turns = Turns::of(index);
+    let turns = index.turns();
     for request in index.each::<ModelRequested>() {
         let mut before = switches.iter().rev().filter(|switch| switch.at < request.at);
         let Some(switch) = before.find(|switch| turns.same(switch.at, request.at)) else {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::index::Index;
 use super::law::{Scene, Tally};
+use super::probe::any_text;
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::{CANARY_PREFIX, keyed_hash};
 use crate::journal::event::turn::{SecretHash, SessionOpened};
@@ -20,7 +21,6 @@ pub(crate) struct Scanner {
     no_canary: HashSet<Digest>,
     no_hashed: HashSet<Digest>,
     rules: Option<Digest>,
-    buffer: Vec<u8>,
     reads: usize,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
         return;
     }
     scene.scanner.obey(hashes);
-    facts(index, hashes, scene.scanner, tally);
+    facts(index, hashes, tally);
     for entry in &index.entries {
         texts(entry, scene.blobs, |what, name| {
             text_of(entry, (what, name), (scene.blobs, hashes), (scene.scanner, tally));
@@ -98,19 +98,10 @@ fn named(canary: bool) -> &'static str {
     if canary { "a planted canary" } else { "a secret that the session lists" }
 }
 
-/// All facts at once, and one by one only where something was found.
-fn facts(index: &Index<'_>, hashes: Option<Hashes<'_>>, scanner: &mut Scanner, tally: &mut Tally) {
-    let mut buffer = std::mem::take(&mut scanner.buffer);
-    buffer.clear();
-    for entry in &index.entries {
-        write(entry, &mut buffer);
-    }
+fn facts(index: &Index<'_>, hashes: Option<Hashes<'_>>, tally: &mut Tally) {
     tally.checked();
-    let canary = holds_canary(&buffer);
-    for entry in index.entries.iter().filter(|_| canary || hashes.is_some()) {
-        buffer.clear();
-        write(entry, &mut buffer);
-        let canary = canary && holds_canary(&buffer);
+    for entry in &index.entries {
+        let canary = any_text(&entry.event, &|text| text.contains(CANARY_PREFIX));
         let opening = matches!(entry.event, Event::SessionOpened(_));
         let hashed = |hashes: Hashes<'_>| {
             let value = serde_json::to_value(&entry.event);
@@ -121,18 +112,6 @@ fn facts(index: &Index<'_>, hashes: Option<Hashes<'_>>, scanner: &mut Scanner, t
             tally.broken(entry.call.as_deref(), &[entry.seq], message);
         }
     }
-    scanner.buffer = buffer;
-}
-
-/// Facts are plain data: writing them to memory cannot fail.
-fn write(entry: &Entry, buffer: &mut Vec<u8>) {
-    if serde_json::to_writer(&mut *buffer, &entry.event).is_ok() {
-        buffer.push(b'\n');
-    }
-}
-
-fn holds_canary(buffer: &[u8]) -> bool {
-    std::str::from_utf8(buffer).is_ok_and(|text| text.contains(CANARY_PREFIX))
 }
 
 impl Scanner {

@@ -1,6 +1,7 @@
 //! Where turns, rounds of calls and running calls begin and end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::index::{Call, Index, Seen};
 use crate::journal::Event;
@@ -10,33 +11,83 @@ use crate::journal::outcome::Outcome;
 
 /// The turn of each entry: the one it names; where the session names none, the one that was
 /// opened last.
-pub(super) struct Turns(Vec<Option<usize>>);
+#[derive(Default)]
+pub(super) struct Turns {
+    /// The number of each entry's turn.
+    of: Vec<u32>,
+    /// The entries' places, by turn.
+    places: Vec<u32>,
+    /// Where in `places` each turn begins; one more than there are turns.
+    begins: Vec<u32>,
+}
+
+/// In no turn.
+const NONE: u32 = u32::MAX;
 
 impl Turns {
     /// The turns of a session.
     pub(super) fn of(index: &Index<'_>) -> Self {
         let named = index.entries.iter().any(|entry| entry.turn.is_some());
-        Self(if named { named_turns(index) } else { opened_turns(index) })
+        let (of, count) = if named { named_turns(index) } else { opened_turns(index) };
+        let mut begins = vec![0; count as usize + 1];
+        for turn in of.iter().filter(|turn| **turn != NONE) {
+            begins[*turn as usize + 1] += 1;
+        }
+        let mut sum = 0;
+        for begin in &mut begins {
+            sum += *begin;
+            *begin = sum;
+        }
+        let (mut free, mut places) = (begins.clone(), vec![0; sum as usize]);
+        for (at, turn) in (0..).zip(&of).filter(|(_, turn)| **turn != NONE) {
+            let next = &mut free[*turn as usize];
+            places[*next as usize] = at;
+            *next += 1;
+        }
+        Self { of, places, begins }
     }
 
     /// Whether two entries stand in one turn. What stands in none is with nothing else.
     pub(super) fn same(&self, one: usize, other: usize) -> bool {
-        let turn = |at: usize| self.0.get(at).copied().flatten();
-        turn(one).is_some() && turn(one) == turn(other)
+        let turn = self.turn(one);
+        turn != NONE && turn == self.turn(other)
+    }
+
+    /// The places of all entries that stand in the turn of this one, in order.
+    pub(super) fn places(&self, at: usize) -> impl Iterator<Item = usize> {
+        let begin = |turn: u32| self.begins.get(turn as usize).map_or(0, |begin| *begin as usize);
+        let turn = self.turn(at);
+        let range = if turn == NONE { 0..0 } else { begin(turn)..begin(turn + 1) };
+        self.places.get(range).unwrap_or_default().iter().map(|at| *at as usize)
+    }
+
+    fn turn(&self, at: usize) -> u32 {
+        self.of.get(at).copied().unwrap_or(NONE)
     }
 }
 
-fn named_turns(index: &Index<'_>) -> Vec<Option<usize>> {
-    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut number = |turn| {
-        let next = names.len();
-        *names.entry(turn).or_insert(next)
-    };
-    index.entries.iter().map(|entry| entry.turn.as_deref().map(&mut number)).collect()
+fn named_turns(index: &Index<'_>) -> (Vec<u32>, u32) {
+    let mut names: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut last: Option<(&Arc<str>, u32)> = None;
+    let mut turns = Vec::with_capacity(index.entries.len());
+    let mut count = 0;
+    for entry in &index.entries {
+        turns.push(match (&entry.turn, last) {
+            (None, _) => NONE,
+            (Some(name), Some((same, turn))) if Arc::ptr_eq(name, same) => turn,
+            (Some(name), _) => {
+                let turn = *names.entry(name).or_insert(count);
+                count = count.max(turn + 1);
+                last = Some((name, turn));
+                turn
+            }
+        });
+    }
+    (turns, count)
 }
 
 /// A prompt or a start opens a turn, and so does whatever asks again after an end.
-fn opened_turns(index: &Index<'_>) -> Vec<Option<usize>> {
+fn opened_turns(index: &Index<'_>) -> (Vec<u32>, u32) {
     let (mut turn, mut fresh, mut ended) = (0, false, false);
     let mut turns = Vec::with_capacity(index.entries.len());
     for entry in &index.entries {
@@ -48,9 +99,9 @@ fn opened_turns(index: &Index<'_>) -> Vec<Option<usize>> {
         }
         fresh = opens;
         ended |= matches!(entry.event, Event::TurnFinished(_));
-        turns.push(Some(turn));
+        turns.push(turn);
     }
-    turns
+    (turns, turn + 1)
 }
 
 /// The calls of one reply: the slots of a batch, or what an assistant message makes where no

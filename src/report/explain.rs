@@ -1,11 +1,14 @@
 //! Violations in words.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use crate::journal::Entry;
 use crate::law::law::{Finding, Verdict};
 
 /// Every finding of a judged journal, broken ones with their witnesses.
 pub fn findings(findings: &[Finding], entries: &[Entry]) -> String {
-    let mut out = String::new();
+    let (mut out, places) = (String::new(), places(entries));
     for finding in findings {
         let line = match &finding.verdict {
             Verdict::Holds { checked } => {
@@ -17,7 +20,9 @@ pub fn findings(findings: &[Finding], entries: &[Entry]) -> String {
                 let mut text = format!("BROKEN         {}", finding.law);
                 for violation in violations {
                     text.push('\n');
-                    text.push_str(&crate::law::explain::explain(violation, entries));
+                    let own = places.get(&*violation.session).cloned().unwrap_or(0..0);
+                    let own = entries.get(own).unwrap_or_default();
+                    text.push_str(&crate::law::explain::explain(violation, own));
                 }
                 text
             }
@@ -26,4 +31,13 @@ pub fn findings(findings: &[Finding], entries: &[Entry]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Between which places all entries of each session stand.
+fn places(entries: &[Entry]) -> BTreeMap<&str, Range<usize>> {
+    let mut places: BTreeMap<&str, Range<usize>> = BTreeMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        places.entry(&entry.session).or_insert(at..at).end = at + 1;
+    }
+    places
 }

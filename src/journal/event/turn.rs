@@ -285,7 +285,8 @@ facts! {
 facts! {
     /// Somebody wants the turn to end.
     CancelRequested {
-        /// Who or what.
+        /// Who or what. Its key is another, since `cause` is the number of an entry.
+        #[serde(rename = "by")]
         cause: String,
     }
 }
