@@ -25,6 +25,8 @@
 //! | `rcpt 1 [result=W] [args=W] [forged]` | ReceiptIssued under [`key`] |
 //! | `set 1 OUTCOME [chars=N] [cut] [text=W] [bare]` | ToolCallSettled |
 //! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |
+//! | `caps N [M]`, `circle N` | TurnStarted: iteration cap and call budget, loop threshold |
+//! | `warned [W]`, `circled [W]` | LoopWarned, LoopStopped |
 //! | `trace W`, `at N`, `end [REASON] [events]` | TraceUpdated, the clock, TurnFinished |
 //!
 //! About dispatch, cancellation, retries and the record as a whole (`P` is a list of patterns):
@@ -59,6 +61,8 @@ use crate::tool::id::ToolId;
 mod dispatch_words;
 #[path = "dsl_guard.rs"]
 mod guard_words;
+#[path = "dsl_limits.rs"]
+mod limits_words;
 #[path = "dsl_words.rs"]
 mod words;
 

@@ -25,7 +25,8 @@ pub(super) fn clause(script: &mut Script, text: &str) -> Option<()> {
         "rcpt" => receipt(script, &clause),
         "set" => settle(script, &clause),
         _ => guard_words::clause(script, &clause, verb)
-            .or_else(|| dispatch_words::clause(script, &clause, verb)),
+            .or_else(|| dispatch_words::clause(script, &clause, verb))
+            .or_else(|| limits_words::clause(script, &clause, verb)),
     }
 }
 

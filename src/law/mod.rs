@@ -28,6 +28,7 @@ mod exposure;
 pub(crate) mod index;
 #[expect(clippy::module_inception, reason = "the noun and its folder share a name")]
 pub mod law;
+mod limits;
 mod order;
 mod pairing;
 mod receipt;
@@ -35,6 +36,7 @@ mod record;
 pub mod registry;
 mod registry_dispatch;
 mod registry_guard;
+mod registry_limits;
 mod round;
 mod secrecy;
 mod spans;
@@ -50,6 +52,8 @@ mod check_tests;
 mod lines_dispatch_tests;
 #[cfg(test)]
 mod lines_guard_tests;
+#[cfg(test)]
+mod lines_limits_tests;
 #[cfg(test)]
 mod lines_record_tests;
 #[cfg(test)]

@@ -25,6 +25,7 @@ use crate::runtime::turn::steps::Steps;
 use crate::runtime::turn::{Ticket, Turn};
 use crate::runtime::view::Environment;
 use crate::tool::id::ToolId;
+use crate::tool::intent::{Constraints, Intent};
 
 /// What a simulated session left behind.
 #[derive(Debug)]
@@ -160,6 +161,16 @@ fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
     knobs
 }
 
+fn intent(swarm: &mut Swarm) -> Intent {
+    if !swarm.has(Kind::Intends) {
+        return Intent::default();
+    }
+    swarm.note(Kind::Intends);
+    let must_not = vec!["write".to_owned()];
+    let constraints = Some(Constraints { must_not, ..Constraints::default() });
+    Intent { constraints, ..Intent::default() }
+}
+
 fn hooks(mode: &Mode) -> Hooks {
     let spec = |name: &str, point, observer, global| HookSpec {
         name: name.to_owned(),
@@ -196,7 +207,7 @@ impl<'a> Sim<'a> {
             excluded: scene.excluded.clone(),
             availability: Arc::clone(&scene.availability),
             knobs,
-            intent: ("rules".to_owned(), crate::tool::intent::Intent::default()),
+            intent: ("rules".to_owned(), intent(&mut swarm)),
             broker: scene.broker.clone(),
             receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
             views: Arc::clone(&scene.views),
@@ -325,7 +336,11 @@ impl<'a> Sim<'a> {
     /// found it.
     pub(super) fn class(&self, meant: Meant) -> Class {
         let found = self.activated.get("cellar.read").is_some_and(|round| *round < self.round);
-        scene::class(meant.tool, meant.args, found)
+        let class = scene::class(meant.tool, meant.args, found);
+        let writes = meant.tool == "note.write" || meant.tool == "page.write";
+        // What goes beyond the intent is asked.
+        let beyond = self.swarm.has(Kind::Intends) && writes && class == Class::Free;
+        if beyond { Class::Ask } else { class }
     }
 
     /// What the machine wrote about new calls, for the reference model.
@@ -349,6 +364,7 @@ impl<'a> Sim<'a> {
                         granted: self.grants.ids().next().is_some(),
                         end: None,
                         started: false,
+                        changed: false,
                         turn_over: false,
                         seen_before,
                         budget: self.resolved.knobs.call_budget.is_some(),

@@ -78,9 +78,7 @@ impl Sim<'_> {
         match self.jobs.swap_remove(place) {
             Job::Ask(payload) => Some(self.reply(&payload)),
             Job::Hook(ticket, call) => Some(self.hook(ticket, &call)),
-            Job::Inspect(ticket) => {
-                Some(Input::Inspected(ticket, Some(Digest::of("operand", b"same"))))
-            }
+            Job::Inspect(ticket) => Some(self.inspect(ticket)),
             Job::Prompt(request, times) => self.answer(request, times),
             Job::Run(ticket, ready, view, _) => self.run(ticket, ready, view),
             Job::Torn(ticket, ready, cancelled) => Some(self.torn(ticket, &ready, cancelled)),
@@ -102,6 +100,17 @@ impl Sim<'_> {
             self.world.pass(30_000);
         }
         Input::Replied(reply)
+    }
+
+    /// The second look may find another file than the first.
+    fn inspect(&mut self, ticket: Ticket) -> Input {
+        let again = ticket.attempt == 1;
+        let changed = again && self.swarm.strikes(Kind::OperandChanges, 2, self.choices);
+        if changed && let Some(told) = self.told.get_mut(&ticket.call) {
+            told.changed = true;
+        }
+        let word: &[u8] = if changed { b"other" } else { b"same" };
+        Input::Inspected(ticket, Some(Digest::of("operand", word)))
     }
 
     fn hook(&mut self, ticket: Ticket, call: &HookCall) -> Input {

@@ -65,7 +65,10 @@ pub fn reply(
         meant.push(one);
     }
     let finish = Some("tool_calls".to_owned());
-    let reply = Reply { calls, finish, ..Reply::default() };
+    let thought = "<think>\n<tool_call>{\"name\":\"note_read\",\"arguments\":{\"path\":\"a\"}}\
+                   </tool_call>\n</think>\nNow then.";
+    let text = swarm.strikes(Kind::Rehearses, 2, choices).then(|| thought.to_owned());
+    let reply = Reply { text, calls, finish, ..Reply::default() };
     (payload.spell(reply).map_err(harness_fault), meant)
 }
 

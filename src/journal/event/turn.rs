@@ -78,6 +78,10 @@ facts! {
         duplicate_scope: Option<String>,
         ? /// Tools that the duplicate guard leaves alone.
         duplicate_exempt: Vec<ToolId>,
+        ? /// How many calls the turn may start; absent where there is no limit.
+        call_budget: Option<u32>,
+        ? /// From how many identical calls with identical results on the loop guard warns.
+        loop_warn: Option<u32>,
         ? /// Whether the text protocol is hidden completely.
         strict: bool,
     }

@@ -92,6 +92,11 @@ impl Grants {
         live.any(|grant| grant.id == id && grant.expires_at.is_none_or(|end| now <= end))
     }
 
+    /// All of them, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Grant> {
+        self.live.iter()
+    }
+
     /// The ids of all that stand.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.live.iter().map(|grant| grant.id.as_str())

@@ -117,7 +117,7 @@ impl Turn {
         match &self.slots.get(slot).stage {
             Stage::Backoff { at, .. } if now >= *at => {
                 if let Stage::Backoff { ready, attempt, .. } = self.slots.take(slot) {
-                    self.launch(slot, ready, attempt + 1, cx);
+                    self.launch(slot, (ready, attempt + 1), None, cx);
                 }
             }
             Stage::Running { deadline, .. } if now >= *deadline => {

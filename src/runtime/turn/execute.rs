@@ -93,7 +93,7 @@ impl Turn {
             self.out.push(Effect::Inspect(ticket, operands));
             return;
         }
-        self.launch(slot, ready, 1, cx);
+        self.launch(slot, (ready, 1), None, cx);
     }
 
     /// The file was read again: another content is not what was approved.
@@ -104,8 +104,8 @@ impl Turn {
         operand: Option<Digest>,
         cx: &mut Lent<'_>,
     ) {
-        if ready.permitted().validated().is_bound_to(operand) {
-            return self.launch(slot, ready, 1, cx);
+        if (cx.steps.same_operand)(ready.permitted().validated(), operand) {
+            return self.launch(slot, (ready, 1), operand, cx);
         }
         let why = "the file that would run is not the one that was approved".to_owned();
         self.deny(slot, Denier::ApprovalMismatch, why, cx);
@@ -114,13 +114,15 @@ impl Turn {
     pub(super) fn launch(
         &mut self,
         slot: usize,
-        ready: Arc<Ready>,
-        attempt: u32,
+        (ready, attempt): (Arc<Ready>, u32),
+        operand: Option<Digest>,
         cx: &mut Lent<'_>,
     ) {
         let call = self.slots.call(slot);
         let validated = ready.permitted().validated();
         let tool = Arc::clone(validated.resolved().tool());
+        // What is recorded is what was found just now, and not what was approved.
+        let call_digest = operand.map_or(validated.call_digest(), |it| validated.digest_with(it));
         let command = &tool.descriptor.execution.command;
         let effects = &tool.descriptor.effects;
         let names = |list: &[crate::tool::effect::ResourcePattern]| {
@@ -132,12 +134,12 @@ impl Turn {
             tool_version: Some(tool.version),
             attempt: Some(attempt),
             args_digest: Some(validated.args_digest()),
-            call_digest: Some(validated.call_digest()),
+            call_digest: Some(call_digest),
             effect_class: Some(tool.class),
             adapter: Some(tool.descriptor.execution.adapter.clone()),
             command: (!command.is_empty()).then(|| cx.redact(&command.join(" "))),
             idempotency_key: effects.idempotent.then_some(key),
-            marker: ready.marked(),
+            marker: ready.is_marked(),
             reads: names(&effects.reads),
             writes: [names(&effects.writes), names(&effects.deletes)].concat(),
         };

@@ -246,6 +246,8 @@ impl Turn {
             parallel_tools: knobs.parallel_tools,
             duplicate_scope: Some(knobs.duplicate_scope.name().to_owned()),
             duplicate_exempt: cx.resolved.exempt(),
+            call_budget: knobs.call_budget,
+            loop_warn: u32::try_from(knobs.loop_limits.identical.warn).ok(),
             strict: knobs.dialect == Dialect::Text && knobs.text.strict,
             ..TurnStarted::new(provider, dialect)
         });

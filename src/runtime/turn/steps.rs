@@ -10,6 +10,7 @@ use super::control::{self, LoopVerdict, Round};
 use super::schedule::{self, Batch, Dispatch, OnCancel};
 use super::slots::Stage;
 use crate::base::bounded::Bounded;
+use crate::base::digest::Digest;
 use crate::base::secret::SecretSet;
 use crate::base::world::Millis;
 use crate::journal::outcome::{Fault, Unavailability};
@@ -67,6 +68,8 @@ pub struct Steps {
     pub conflict: fn(&Registered, &Registered) -> bool,
     /// Step 7: whether a started call still has its authority; the reason when it has not.
     pub still_permitted: fn(&Ready, &Grants, Millis) -> Result<(), schedule::Void>,
+    /// Step 7: whether the file that would run now is the one that was approved.
+    pub same_operand: fn(&Validated, Option<Digest>) -> bool,
     /// Step 7: when a failed attempt is tried again.
     pub retry: fn(&Registered, &Fault, u32, Millis) -> Option<Millis>,
     /// Step 7: what a cancellation does to a call.
@@ -118,6 +121,7 @@ impl Steps {
         plan_dispatch: schedule::plan_dispatch,
         conflict: schedule::conflict,
         still_permitted: schedule::still_permitted,
+        same_operand: Validated::is_bound_to,
         retry: schedule::retry,
         on_cancel: schedule::on_cancel,
         preview: preview::preview,
