@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::oracle::{HookSaid, PersonSaid, Told};
+use super::parity::Script;
 use super::scene::{self, Class, Scene, secret};
 use super::swarm::{Kind, Swarm};
 use super::workload::Meant;
@@ -60,6 +61,9 @@ pub fn key() -> Secret {
 pub enum Mode {
     /// By chance, with the kinds of trouble that exist.
     Chance,
+    /// As a script says, with tools that do what their descriptors say: for comparison with the
+    /// other driver.
+    Script(Arc<Script>),
     /// One reply with these calls, each as its flavour says; every order is a choice, and so is a
     /// cancellation at every step.
     Flavours(Vec<Flavour>),
@@ -121,7 +125,7 @@ pub fn run(
     let mut sim = Sim::new(scene, steps, (swarm, mode), choices);
     let turns = match sim.mode {
         Mode::Chance => 1 + sim.choices.pick(2) as u32,
-        Mode::Flavours(_) => 1,
+        Mode::Flavours(_) | Mode::Script(_) => 1,
     };
     for _ in 0..turns {
         sim.turn();
@@ -155,7 +159,7 @@ fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
     }
     let spoken = match mode {
         Mode::Chance => set(Kind::Text),
-        Mode::Flavours(_) => false,
+        Mode::Flavours(_) | Mode::Script(_) => false,
     };
     knobs.dialect = if spoken { Dialect::Text } else { NATIVE[choices.pick(NATIVE.len())] };
     knobs
@@ -180,7 +184,7 @@ fn hooks(mode: &Mode) -> Hooks {
         global,
     };
     match mode {
-        Mode::Flavours(_) => Hooks::default(),
+        Mode::Flavours(_) | Mode::Script(_) => Hooks::default(),
         Mode::Chance => Hooks::new(vec![
             spec("gatekeeper", Point::BeforeCall, false, false),
             spec("watcher", Point::BeforeCall, true, true),

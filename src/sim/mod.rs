@@ -8,7 +8,7 @@
 //! which they were made.
 //!
 //! Reading order: `scene` (the tools, and what their calls must come to), `swarm`, `workload`,
-//! `actors`, `world`, `driver`, `moves`, `oracle`, `explore`; then `mutant` (known mistakes, and who notices).
+//! `actors`, `world`, `driver`, `moves`, `oracle`, `explore`, `parity` (both drivers agree); then `mutant` (known mistakes, and who notices).
 
 pub mod actors;
 pub mod driver;
@@ -16,6 +16,7 @@ pub mod explore;
 mod moves;
 pub mod mutant;
 pub mod oracle;
+pub mod parity;
 pub mod scene;
 pub mod swarm;
 pub mod workload;

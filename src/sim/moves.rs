@@ -12,10 +12,11 @@ use super::workload;
 use crate::base::digest::Digest;
 use crate::journal::Event;
 use crate::runtime::dialect::Payload;
-use crate::runtime::exec::{Ran, Ready, search};
+use crate::runtime::exec::{Ran, Ready, search, simulated};
 use crate::runtime::guard::{
     Answer, AnswerScope, ApprovalRequest, HookCall, HookVerdict, Point, Verdict,
 };
+use crate::runtime::provider::harness_fault;
 use crate::runtime::resolved::CompiledView;
 use crate::runtime::turn::Ticket;
 use crate::runtime::turn::machine::Input;
@@ -90,11 +91,11 @@ impl Sim<'_> {
         self.round += 1;
         self.asked.append(&mut self.pending);
         let (reply, meant) = match &self.mode {
-            Mode::Chance => {
-                workload::reply(&mut self.swarm, self.round, &self.asked, payload, self.choices)
-            }
+            Mode::Chance => workload::reply(&mut self.swarm, self.round, &self.asked, self.choices),
             Mode::Flavours(flavours) => super::explore::reply(flavours, self.round),
+            Mode::Script(script) => script.reply(self.round),
         };
+        let reply = reply.and_then(|reply| payload.spell(reply).map_err(harness_fault));
         self.pending = meant;
         if self.swarm.strikes(Kind::RepliesLate, 6, self.choices) {
             self.world.pass(30_000);
@@ -154,6 +155,9 @@ impl Sim<'_> {
             let no = Verdict::No { reason: "no".to_owned() };
             let verdict = if yes { Verdict::Yes { strong: true, scope } } else { no };
             return Some(addressed(&request.id, verdict));
+        }
+        if let Mode::Script(script) = &self.mode {
+            return Some(addressed(&request.id, script.answer(&request.tool)));
         }
         if self.swarm.has(Kind::NonInteractive) {
             self.swarm.note(Kind::NonInteractive);
@@ -224,6 +228,10 @@ impl Sim<'_> {
             Mode::Flavours(flavours) => {
                 super::explore::act(flavours.get(ticket.slot).copied(), &name)
             }
+            Mode::Script(_) => {
+                let ran = simulated::run(&ready, &self.resolved.broker);
+                return Some(Input::Finished(ticket, ran));
+            }
             Mode::Chance => match scene::find(&name) {
                 Some(tool) => actors::tool(tool, &mut self.swarm, self.choices),
                 None => return None,
@@ -253,7 +261,7 @@ impl Sim<'_> {
     fn torn(&mut self, ticket: Ticket, ready: &Arc<Ready>, cancelled: bool) -> Input {
         let faster = match self.mode {
             Mode::Chance => self.swarm.strikes(Kind::ToolFaster, 2, self.choices),
-            Mode::Flavours(_) => self.choices.pick(2) == 1,
+            Mode::Flavours(_) | Mode::Script(_) => self.choices.pick(2) == 1,
         };
         if faster {
             let name = ready.permitted().validated().resolved().tool().id().as_str();

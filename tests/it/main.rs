@@ -20,6 +20,7 @@ mod policy;
 mod prompts;
 mod redaction;
 mod session;
+mod sim;
 mod support;
 mod tools;
 mod view;
