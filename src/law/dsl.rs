@@ -6,24 +6,27 @@
 //!
 //! | clause | event |
 //! |---|---|
-//! | `open [c] [h] [r] [max=N] [-x]` | SessionOpened: canary, listed secret, receipts, limit, .. |
-//! | `cat a,b [bare]`, `norm a`, `enable a`, `block a` | ToolVerified (bare: no effects), ... |
+//! | `open [c] [h] [r] [max=N] [-x] [approver=W] [scopes=S,..]` | SessionOpened: canary, .. |
+//! | `cat a,b [bare]`, `norm a [source=S]` | ToolVerified (bare: no effects), ToolNormalized |
+//! | `enable a [scope=S] [evidence=W]`, `block a` | ToolEnabled, ToolBlocked |
 //! | `user` | UserPromptSubmitted, TurnStarted of the next turn |
-//! | `view a,b [-x] [decision=D] [projection=P]` | ViewCompiled |
+//! | `view a,b [-x] [decision=D] [projection=P] [mcp=a] [skill=b]` | ViewCompiled |
 //! | `model [a,b]` | ModelRequested with the view's names, or these |
 //! | `req 1 a, 2 b [loose]` | ModelReplied, ToolCallRequested each, BatchOpened (not if loose) |
-//! | `rename 1 b`, `val 1 [failed] [args=W]` | ToolCallRewritten, ToolArgsValidated |
+//! | `req 1 a, 2 a:1` | the same, the second call with the arguments of call 1 |
+//! | `rename 1 b [args=W]`, `val 1 [failed] [args=W]` | ToolCallRewritten, ToolArgsValidated |
 //! | `pol 1 D [rule=R] [class=C] [digest=W]` | ToolPolicyChecked |
 //! | `ask 1 [strong] [until=N] [digest=W]` | ApprovalRequested |
 //! | `yes 1 [strong] [to=2] [digest=W]` | ApprovalGranted |
 //! | `no 1`, `edit 1`, `late 1`, `gone 1` | the other four answers |
-//! | `grant 1`, `box 1` | GrantUsed, ToolSandboxPrepared |
+//! | `grant 1 [id=G]`, `box 1 [mode=M] [enforced=E]` | GrantUsed, ToolSandboxPrepared |
 //! | `run 1 [class=C] [tool=T] [version=W] [args=W] [digest=W] [bare]` | ToolCallStarted |
 //! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W] [bare]` | AttemptFailed, ToolCallFinished |
 //! | `chk 1 [undeclared=R]` | ToolResultValidated |
 //! | `art 1 [of=2] [event=N] [eventless]` | ArtifactPersisted |
 //! | `rcpt 1 [result=W] [args=W] [forged]` | ReceiptIssued under [`key`] |
 //! | `set 1 OUTCOME [chars=N] [cut] [text=W] [bare]` | ToolCallSettled |
+//! | `set 1 denied [by=D]`, `set 2 duplicate [of=1]` | the same; else by the last answer |
 //! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |
 //! | `caps N [M]`, `circle N` | TurnStarted: iteration cap and call budget, loop threshold |
 //! | `warned [W]`, `circled [W]` | LoopWarned, LoopStopped |
@@ -44,9 +47,31 @@
 //! | `loop W`, `stuck 1 [of=2]` | LoopStopped, RepeatStopped |
 //! | `steer W`, `patch [1] [bad]` | SteeringReceived, StateUpdated (bad: no object) |
 //! | `anon CLAUSE`, `seq N`, `cause N` | without its call; the next number; the last cause |
+//! | `hook 1 POINT VERDICT [observer]` | HookRan at `before`, `after` or `error` |
+//! | `dup 2 of=1 [scope=S]`, `repeat 2 of=1` | DuplicateDropped, RepeatStopped |
+//! | `pattern 1 W` | LoopWarned about the call |
+//! | `issue G a [class=C] [until=N] [to=P] [as=S] [from=1] [version=W]` | GrantIssued |
+//! | `revoke G` | GrantRevoked |
+//! | `activate 1 b` | ToolActivated |
+//! | `delegate 1 K [tools=a,b] [scopes=S,..]`, `back 1 K` | DelegateStarted, DelegateFinished |
+//! | `emit 1 SURFACE [start] [end] [corr=W] [chars=N] [limit=N]` | SurfaceEmitted |
+//!
+//! Some clauses write no event and say more of the last one of its kind, or of its call:
+//!
+//! | clause | says of |
+//! |---|---|
+//! | `guard SCOPE [exempt=a,b] [strict]` | TurnStarted: the duplicate guard's scope or `none`, .. |
+//! | `raw W [gone]` | ModelReplied: its text, `|` for a new line, `~` for a space (gone: no blob) |
+//! | `origin 1 W`, `text 1 [W]` | ToolCallRequested: its origin; text instead of arguments |
+//! | `cleared 1`, `filled 1 W`, `blank 1` | ToolArgsValidated: marker, defaults, blank text |
+//! | `intent 1 W` | ToolPolicyChecked: compared with the intent |
+//! | `offer 1 a,b`, `kind 1 W`, `unsigned 1` | the request's options, the yes's scope, no decider |
+//! | `mark 1`, `writes 1 W` | ToolCallStarted: the approval marker, a resource written |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use crate::base::digest::Digest;
 use crate::base::secret::{Secret, keyed_hash};
@@ -102,6 +127,7 @@ struct State {
     shown: Vec<String>,
     tools: BTreeMap<String, String>,
     texts: BTreeMap<String, (Digest, usize)>,
+    args: BTreeMap<String, Value>,
     last: BTreeMap<String, u64>,
     starts: BTreeMap<String, u32>,
 }

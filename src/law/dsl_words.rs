@@ -30,11 +30,21 @@ pub(super) fn clause(script: &mut Script, text: &str) -> Option<()> {
     }
 }
 
+/// The text of an option, or another.
+fn option(clause: &Clause<'_>, name: &str, or: &str) -> String {
+    clause.options.get(name).copied().unwrap_or(or).to_owned()
+}
+
+/// The comma-separated names of an option.
+pub(super) fn names(clause: &Clause<'_>, option: &str) -> Option<Vec<String>> {
+    clause.options.get(option).map(|text| text.split(',').map(str::to_owned).collect())
+}
+
 fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
     let event: Event = match verb {
         "open" => SessionOpened {
             principal: "dev".into(),
-            scopes: vec!["workspace_write".into()],
+            scopes: names(clause, "scopes").unwrap_or_else(|| vec!["workspace_write".into()]),
             canaries: clause.flag("c").then_some(1),
             secret_key: clause.flag("h").then(|| "k".into()),
             secret_hashes: clause.flag("h").then(listed).into_iter().collect(),
@@ -42,7 +52,7 @@ fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             receipts: clause.flag("r"),
             scope: None,
             excluded_tools: clause.list(true).into_iter().map(tool_id).collect(),
-            approver: Some("scripted".into()),
+            approver: Some(option(clause, "approver", "scripted")),
         }
         .into(),
         "user" => {
@@ -75,11 +85,15 @@ fn catalog(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
         let (tool_id, tool_version) = (tool_id(name), digest("version", name));
         let effects_declared = !clause.flag("bare");
         let event: Event = match verb {
-            "norm" => ToolNormalized { tool_id, tool_version, source: None }.into(),
+            "norm" => {
+                let source = clause.options.get("source").map(|source| (*source).into());
+                ToolNormalized { tool_id, tool_version, source }.into()
+            }
             "cat" => ToolVerified { tool_id, tool_version, effects_declared, scope: None }.into(),
             "enable" => {
-                let scope = "evaluation".into();
-                ToolEnabled { tool_id, tool_version, scope, evidence: None }.into()
+                let scope = option(clause, "scope", "evaluation");
+                let evidence = clause.options.get("evidence").map(|word| digest("golden", word));
+                ToolEnabled { tool_id, tool_version, scope, evidence }.into()
             }
             _ => ToolBlocked { tool_id, reason: "rug pull".into() }.into(),
         };
@@ -89,17 +103,21 @@ fn catalog(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
 }
 
 fn view(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
-    let option = |name, or: &str| clause.options.get(name).copied().unwrap_or(or).to_owned();
     let shown = clause.list(false);
+    let source = |tool: &str| {
+        let of =
+            |source: &&str| names(clause, source).is_some_and(|of| of.iter().any(|t| t == tool));
+        ["mcp", "skill"].into_iter().find(of).map(str::to_owned)
+    };
     let exposed = shown.iter().map(|name| ExposedTool {
         tool_id: tool_id(name),
         tool_version: digest("version", name),
         name: (*name).into(),
         reason: "its intent matches".into(),
-        decision: option("decision", "allow"),
+        decision: option(clause, "decision", "allow"),
         level: Level::L0,
-        projection: option("projection", "preview"),
-        source: None,
+        projection: option(clause, "projection", "preview"),
+        source: source(name),
     });
     let withheld = clause.list(true).into_iter().map(|name| WithheldTool {
         tool_id: tool_id(name),
@@ -151,9 +169,12 @@ fn request(script: &mut Script, clause: &Clause<'_>, text: &str) -> Option<()> {
     let replied = ModelReplied { finish, ..ModelReplied::new(calls) };
     script.add(clause.session, None, replied);
     for (index, (call, tool)) in (0..).zip(&pairs) {
+        let (tool, word) = tool.trim().split_once(':').unwrap_or((tool.trim(), call));
+        let args = serde_json::json!({"n": word});
+        script.state(clause.session).args.insert((*call).into(), args.clone());
         let requested = ToolCallRequested {
-            tool_id: tool.trim().into(),
-            args: Some(serde_json::json!({"n": index})),
+            tool_id: tool.into(),
+            args: Some(args),
             raw_args: None,
             provider_call_id: None,
             index: Some(index),
@@ -162,7 +183,7 @@ fn request(script: &mut Script, clause: &Clause<'_>, text: &str) -> Option<()> {
             origin: None,
         };
         script.add(clause.session, Some(call), requested);
-        script.state(clause.session).tools.insert((*call).into(), tool.trim().into());
+        script.state(clause.session).tools.insert((*call).into(), tool.into());
     }
     if !clause.flag("loose") {
         let slots = pairs.iter().map(|(call, _)| call_id(call)).collect();
@@ -201,8 +222,13 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
     let event: Event = match verb {
         "rename" => {
             let name = clause.word(2)?.to_owned();
-            script.state(clause.session).tools.insert(call.into(), name.clone());
-            ToolCallRewritten { tool_id: name, args: None, by: Some("hook".into()) }.into()
+            let state = script.state(clause.session);
+            state.tools.insert(call.into(), name.clone());
+            let args = clause.options.get("args").map(|word| serde_json::json!({"n": word}));
+            if let Some(args) = &args {
+                state.args.insert(call.into(), args.clone());
+            }
+            ToolCallRewritten { tool_id: name, args, by: Some("hook".into()) }.into()
         }
         "val" => {
             let failed = clause.flag("failed");
@@ -210,7 +236,7 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
                 status: if failed { "failed" } else { "passed" }.into(),
                 tool_id: Some(tool_id(&tool)),
                 tool_version: Some(digest("version", &tool)),
-                args_digest: Some(chosen(clause, "args", ("args", call))),
+                args_digest: Some(guard_words::args_digest(script, clause, call)),
                 ..ToolArgsValidated::new(String::new())
             }
             .into()
@@ -225,10 +251,11 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             intent: None,
         }
         .into(),
-        "grant" => GrantUsed { grant_id: "g1".into() }.into(),
+        "grant" => GrantUsed { grant_id: option(clause, "id", "g1") }.into(),
         _ => {
-            let (sandbox_id, mode) = ("sbx_1".into(), None);
-            ToolSandboxPrepared { sandbox_id, mode, enforcement: Some("simulated".into()) }.into()
+            let mode = clause.options.get("mode").map(|mode| (*mode).into());
+            let enforcement = Some(option(clause, "enforced", "simulated"));
+            ToolSandboxPrepared { sandbox_id: "sbx_1".into(), mode, enforcement }.into()
         }
     };
     script.add(clause.session, Some(call), event);
@@ -279,7 +306,7 @@ fn run(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
         tool_id: full.then(|| tool_id(tool)),
         tool_version: full.then(|| chosen(clause, "version", ("version", tool))),
         attempt: dispatch_words::attempt(script, clause, call),
-        args_digest: full.then(|| chosen(clause, "args", ("args", call))),
+        args_digest: full.then(|| guard_words::args_digest(script, clause, call)),
         call_digest: full.then(|| chosen(clause, "digest", ("call", call))),
         effect_class: full.then(|| class(clause)),
         adapter: Some("builtin".into()),
@@ -342,7 +369,7 @@ fn receipt(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
         key_id: "k1".into(),
         tool_id: tool_id(&tool),
         tool_version: digest("version", &tool),
-        args_digest: chosen(clause, "args", ("args", call)),
+        args_digest: guard_words::args_digest(script, clause, call),
         result_digest: chosen(clause, "result", ("result", call)),
         issued_at: script.clock,
     };
@@ -356,7 +383,7 @@ fn receipt(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
 
 fn settle(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
     let call = clause.word(1)?;
-    let outcome = outcome(clause.word(2)?)?;
+    let outcome = guard_words::detailed(script, clause, outcome(clause.word(2)?)?)?;
     let word = clause.options.get("text").copied().unwrap_or("is");
     let (text, counted) = script.text(format!("what {call} shows {word} here"));
     let chars = clause.number("chars").unwrap_or(counted as u64);

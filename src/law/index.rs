@@ -45,6 +45,8 @@ facts! {
     ApprovalGranted, ApprovalDenied, ApprovalReplaced, ApprovalExpired, ApprovalUnreachable,
     ToolCallStarted, AttemptFailed, ToolCallFinished, ToolResultValidated, ArtifactPersisted,
     ReceiptIssued, ToolCallSettled,
+    GrantIssued, GrantRevoked, HookRan, RepeatStopped, DuplicateDropped,
+    ToolActivated, DelegateStarted, DelegateFinished, SurfaceEmitted,
 }
 
 /// One fact and where it stands.
@@ -98,6 +100,16 @@ impl<'a> Call<'a> {
         self.seen.iter().filter_map(|seen| Seen::of(*seen))
     }
 
+    /// Its entries, oldest first.
+    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (usize, &'a Entry)> {
+        self.seen.iter().copied()
+    }
+
+    /// The last fact of a kind.
+    pub(crate) fn last<F: Fact + 'a>(&self) -> Option<Seen<'a, F>> {
+        self.each().next_back()
+    }
+
     /// The first fact of a kind.
     pub(crate) fn first<F: Fact + 'a>(&self) -> Option<Seen<'a, F>> {
         self.each().next()
@@ -112,11 +124,6 @@ impl<'a> Call<'a> {
     /// Where its record begins.
     pub(crate) fn begins(&self) -> Option<(usize, &'a Entry)> {
         self.seen.first().copied()
-    }
-
-    /// All its entries with their places, oldest first.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, &'a Entry)> {
-        self.seen.iter().copied()
     }
 
     /// Whether an entry of that number belongs to it.

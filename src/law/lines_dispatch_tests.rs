@@ -313,11 +313,9 @@ fn one_pipeline() {
         ("plan 1,2; set 1 cancelled", "not exercised"),
         ("run 1", "unknown: no dispatch is planned, and c1 started"),
         ("plan 2; run 1", "c1 a call started that no dispatch of its batch had planned"),
-        ("plan 1,2; req 3 a; val 3; pol 3 allow; run 3", "c3 a call started without a sandbox"),
         ("run 1; plan 1,2", "c1 a call started that no dispatch"),
         ("plan 1,2 batch=b9; run 1", "holds 1"),
         ("plan 1,2; rename 1 b; val 1; pol 1 allow; box 1; run 1", "c1 a call started that no"),
-        ("rename 1 b; val 1; pol 1 allow; plan 1,2; run 1", "c1 a call started without a sandbox"),
         ("rename 1 b; val 1; pol 1 allow; box 1; plan 1,2; run 1", "holds 1"),
         // Another attempt is the same start.
         ("plan 1,2; run 1; fail 1; run 1", "holds 1"),

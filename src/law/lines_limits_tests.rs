@@ -3,11 +3,11 @@
 
 use super::lines_tests::check;
 
-const ONE: &str = "view a; model; req 1 a; val 1 args=w; pol 1 allow; run 1 args=w; \
+const ONE: &str = "view a; model; req 1 a; val 1; pol 1 allow; run 1; \
                    fin 1 ok result=w; set 1 succeeded; app 1; ";
-const TWO: &str = "view a; model; req 2 a; val 2 args=w; pol 2 allow; run 2 args=w; \
+const TWO: &str = "view a; model; req 2 a:1; val 2; pol 2 allow; run 2; \
                    fin 2 ok result=w; set 2 succeeded; app 2; ";
-const OTHER: &str = "view a; model; req 3 a; val 3 args=v; pol 3 allow; run 3 args=v; \
+const OTHER: &str = "view a; model; req 3 a; val 3; pol 3 allow; run 3; \
                      fin 3 ok result=v; set 3 succeeded; app 3; ";
 const LAST: &str = "view a; model; say done; end";
 

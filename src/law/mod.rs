@@ -8,16 +8,19 @@
 //! Order is the order in which entries stand in the journal, not their `seq`.
 //!
 //! Reading order: `law` (the words), `registry` (the table), `index`, then the laws by theme:
-//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`,
-//! `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then `check` (runs them),
-//! `explain`, and `dsl` (one-line journals).
+//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`; about
+//! guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`, `reply`, `surface`; about
+//! dispatch and the whole `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then
+//! `check` (runs them), `explain`, and `dsl` (one-line journals).
 //!
 //! To add a law: write its function in the file of its theme; add its row to `registry` with a
 //! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;
 //! if one root cause breaks it together with another law, name the root's row in `implies`.
 
+mod answer;
 mod approval;
 mod artifact;
+mod availability;
 mod cancel;
 pub mod check;
 mod contract;
@@ -25,11 +28,14 @@ mod dispatch;
 pub(crate) mod dsl;
 pub mod explain;
 mod exposure;
+mod grant;
+mod hook;
 pub(crate) mod index;
 #[expect(clippy::module_inception, reason = "the noun and its folder share a name")]
 pub mod law;
 mod limits;
 mod order;
+mod outcome;
 mod pairing;
 mod receipt;
 mod record;
@@ -37,9 +43,12 @@ pub mod registry;
 mod registry_dispatch;
 mod registry_guard;
 mod registry_limits;
+mod repeat;
+mod reply;
 mod round;
 mod secrecy;
 mod spans;
+mod surface;
 
 pub use check::Judge;
 pub use explain::explain;
@@ -54,6 +63,8 @@ mod lines_dispatch_tests;
 mod lines_guard_tests;
 #[cfg(test)]
 mod lines_limits_tests;
+#[cfg(test)]
+mod lines_outcome_tests;
 #[cfg(test)]
 mod lines_record_tests;
 #[cfg(test)]

@@ -28,7 +28,7 @@ const CORE: &[Law] = &[
                   fin 1 ok; set 1 succeeded; val 2; pol 2 allow; run 2; fin 2 failed; \
                   set 2 failed; app 1,2; end",
         mutants: &["retarget-start-version", "rename-start", "block-what-ran"],
-        implies: &[],
+        implies: &["rewritten-is-judged"],
         judge: contract::registered_version,
     },
     Law {
@@ -53,6 +53,7 @@ const CORE: &[Law] = &[
             "torn-down-before-end",
             "events-name-their-call",
             "state-from-settled",
+            "failing-guard-blocks",
         ],
         judge: pairing::one_result_per_call,
     },
@@ -84,7 +85,14 @@ const CORE: &[Law] = &[
         witness: "open; user; view a; model; req 1 a; val 1; pol 1 allow; box 1; run 1; \
                   fin 1 ok; set 1 succeeded; app 1; end",
         mutants: &["start-before-policy", "drop-policy", "start-other-arguments"],
-        implies: &["authority-explicit", "receipt-only-on-success", "one-pipeline"],
+        implies: &[
+            "authority-explicit",
+            "receipt-only-on-success",
+            "one-pipeline",
+            "rewritten-is-judged",
+            "marker-not-forged",
+            "sandbox-before-start",
+        ],
         judge: order::policy_before_start,
     },
     Law {
@@ -99,7 +107,7 @@ const CORE: &[Law] = &[
                   set 3 succeeded; val 4; pol 4 allow; run 4; fin 4 ok; set 4 succeeded; \
                   app 1,2,3,4; end",
         mutants: &["erase-rule", "raise-effect", "drop-standing-grant"],
-        implies: &[],
+        implies: &["destructive-stronger", "marker-not-forged"],
         judge: approval::authority_explicit,
     },
     Law {
@@ -118,7 +126,13 @@ const CORE: &[Law] = &[
             "weak-yes",
             "misaddress-yes",
         ],
-        implies: &["authority-explicit"],
+        implies: &[
+            "authority-explicit",
+            "destructive-stronger",
+            "grant-within-scope",
+            "marker-not-forged",
+            "prompt-not-repeated",
+        ],
         judge: approval::approval_binds,
     },
     Law {
@@ -138,6 +152,11 @@ const CORE: &[Law] = &[
             "nothing-after-cancel",
             "loop-stop-stops",
             "state-from-settled",
+            "duplicates-dropped",
+            "failing-guard-blocks",
+            "prompt-not-repeated",
+            "revoked-never-runs",
+            "sandbox-before-start",
         ],
         judge: order::denied_never_runs,
     },
@@ -207,7 +226,7 @@ const CORE: &[Law] = &[
         witness: "open -x; user; cat a,b; view a,b -x; model; req 1 a, 2 x; val 1; pol 1 allow; \
                   run 1; fin 1 ok; set 1 succeeded; set 2 unavailable; app 1,2; end",
         mutants: &["advertise-withheld", "start-withheld", "exclude-what-ran"],
-        implies: &["registered-version"],
+        implies: &["registered-version", "activation-grants-nothing", "skill-scripts-registered"],
         judge: exposure::withheld_not_run,
     },
     Law {

@@ -58,7 +58,7 @@ pub(super) const LAWS: &[Law] = &[
         witness: "open; cat a,b; user; view a; model; req 1 a; val 1; pol 1 allow; run 1; fin 1 ok; \
                   set 1 succeeded; app 1; view a; model; req 2 a; val 2; pol 2 allow; loop same; \
                   set 2 blocked; app 2; end loop_stopped; user; view a; model; req 3 a; val 3; \
-                  pol 3 ask; ask 3; no 3; set 3 denied; app 3; view a; model; req 4 a; val 4; \
+                  pol 3 ask; ask 3; no 3; set 3 denied; app 3; view a; model; req 4 a:3; val 4; \
                   pol 4 ask; stuck 4 of=3; set 4 blocked; app 4; end loop_stopped",
         mutants: &["stop-before-start", "stop-before-asking", "end-stop-as-text"],
         implies: &[],
@@ -125,11 +125,11 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         name: "one-pipeline",
         source: "A",
-        title: "every started call has its sandbox and stands in a plan of its batch",
+        title: "every started call stands in a plan of its batch",
         witness: "open; user; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; box 1; \
                   rename 2 a; val 2; pol 2 allow; box 2; plan 1,2; run 1; fin 1 ok; \
                   set 1 succeeded; run 2; fin 2 failed; set 2 failed; app 1,2; end",
-        mutants: &["unplan-call", "start-without-sandbox", "start-before-plan"],
+        mutants: &["unplan-call", "start-before-plan"],
         implies: &[],
         judge: dispatch::one_pipeline,
     },

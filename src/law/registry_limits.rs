@@ -18,9 +18,9 @@ pub(super) const LAWS: &[Law] = &[
         name: "circles-are-noticed",
         source: "A",
         title: "equal calls with equal results are warned about before the model is asked again",
-        witness: "open; cat a; user; circle 2; view a; model; req 1 a; val 1 args=w; pol 1 allow; \
-                  run 1 args=w; fin 1 ok result=w; set 1 succeeded; app 1; view a; model; \
-                  req 2 a; val 2 args=w; pol 2 allow; run 2 args=w; fin 2 ok result=w; \
+        witness: "open; cat a; user; circle 2; view a; model; req 1 a; val 1; pol 1 allow; \
+                  run 1; fin 1 ok result=w; set 1 succeeded; app 1; view a; model; \
+                  req 2 a:1; val 2; pol 2 allow; run 2; fin 2 ok result=w; \
                   set 2 succeeded; app 2; warned; view a; model; say done; end",
         mutants: &["drop-the-warning", "warn-too-late"],
         implies: &[],

@@ -161,7 +161,11 @@ fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
         Mode::Chance => set(Kind::Text),
         Mode::Flavours(_) | Mode::Script(_) => false,
     };
-    knobs.dialect = if spoken { Dialect::Text } else { NATIVE[choices.pick(NATIVE.len())] };
+    knobs.dialect = match mode {
+        Mode::Script(_) => Dialect::OpenAiChat,
+        _ if spoken => Dialect::Text,
+        _ => NATIVE[choices.pick(NATIVE.len())],
+    };
     knobs
 }
 

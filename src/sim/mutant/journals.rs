@@ -12,8 +12,11 @@ macro_rules! mutants {
     };
 }
 
+mod authority;
+mod available;
 mod dispatch;
 mod evidence;
+mod guard;
 mod lifecycle;
 mod limits;
 mod table_dispatch;

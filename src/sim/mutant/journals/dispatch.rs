@@ -331,15 +331,6 @@ pub(super) fn unplan_call(record: &Record<'_>) -> Maybe {
     record.alter(plan, |fact: &mut DispatchPlanned| fact.calls.retain(|id| id != call))
 }
 
-pub(super) fn start_without_sandbox(record: &Record<'_>) -> Maybe {
-    let (at, _) = record.each::<ToolSandboxPrepared>().find(|(at, _)| {
-        let once = record.of_call::<ToolSandboxPrepared>(*at).count() == 1;
-        let plans = record.in_session::<DispatchPlanned>(*at).next().is_some();
-        once && plans && record.has::<ToolCallStarted>(*at) && !record.refused(*at)
-    })?;
-    record.drop(at)
-}
-
 pub(super) fn start_before_plan(record: &Record<'_>) -> Maybe {
     let find = |at: usize, own: &[Run<'_>]| {
         let run = own.first().filter(|run| run.once)?;

@@ -45,7 +45,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     }
     "one-pipeline" {
         "unplan-call" => dispatch::unplan_call,
-        "start-without-sandbox" => dispatch::start_without_sandbox,
         "start-before-plan" => dispatch::start_before_plan,
     }
     "at-most-once" {

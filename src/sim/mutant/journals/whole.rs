@@ -264,10 +264,11 @@ pub(super) fn finish_before_start(record: &Record<'_>) -> Maybe {
     (start < finish).then(|| record.shift(finish, start))?
 }
 
+/// Of a call that no guard names as the earlier one, since it would not be earlier any more.
 pub(super) fn late_request(record: &Record<'_>) -> Maybe {
     let (request, validated) = record.each::<ToolCallRequested>().find_map(|(at, _)| {
         let (validated, _) = record.one::<ToolArgsValidated>(at)?;
-        (at < validated).then_some((at, validated))
+        (at < validated && !guard::named(record, at)).then_some((at, validated))
     })?;
     record.shift(request, validated)
 }
