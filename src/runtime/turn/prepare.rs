@@ -365,17 +365,21 @@ pub(super) fn record_hook(
     verdict: &HookVerdict,
     cx: &mut Lent<'_>,
 ) {
-    let reason = match verdict {
-        HookVerdict::Cancel { reason } => Some(cx.redact(reason)),
-        HookVerdict::Failed { why } => Some(cx.redact(why)),
-        HookVerdict::Pass | HookVerdict::Rewrite { .. } => None,
+    let (name, reason) = match verdict {
+        HookVerdict::Cancel { .. } | HookVerdict::Rewrite { .. } if spec.observer => {
+            let wanted = verdict.name();
+            ("failed", Some(format!("it only observes, and wanted to {wanted}")))
+        }
+        HookVerdict::Cancel { reason } => (verdict.name(), Some(cx.redact(reason))),
+        HookVerdict::Failed { why } => (verdict.name(), Some(cx.redact(why))),
+        HookVerdict::Pass | HookVerdict::Rewrite { .. } => (verdict.name(), None),
     };
     cx.call(
         call,
         HookRan {
             hook: spec.name.clone(),
             point: spec.point.name().to_owned(),
-            verdict: verdict.name().to_owned(),
+            verdict: name.to_owned(),
             reason,
             observer: spec.observer,
         },
