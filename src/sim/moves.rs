@@ -25,6 +25,16 @@ impl Sim<'_> {
     /// The next input, by choice; `None` when nothing can ever happen again.
     pub(super) fn next(&mut self) -> Option<Input> {
         self.world.pass(1);
+        if self.visited.is_some() {
+            let (state, path) = (self.state(), self.choices.path());
+            if let Some(visited) = &mut self.visited
+                && visited.knows(state, path)
+            {
+                visited.pruned += 1;
+                self.left = true;
+                return None;
+            }
+        }
         loop {
             if let Some(outside) = self.outside() {
                 return Some(outside);
