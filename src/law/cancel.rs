@@ -234,9 +234,9 @@ fn ended(call: &Call<'_>, start: Seen<'_, ToolCallStarted>, before: usize) -> bo
 }
 
 /// A, its one slot for each call: once a call that started is settled, no finish and no stored
-/// output of it follows; and a result is dropped only once its call is settled, since until then it
-/// is the result. A second settling is `one-result-per-call`'s, and a receipt may follow until the
-/// result is appended, which is `receipt-only-on-success`'.
+/// output of it follows; and a result is dropped only once its call, or an attempt of it, has come
+/// to an end, since until then it is the result. A second settling is `one-result-per-call`'s, and
+/// a receipt may follow until the result is appended, which is `receipt-only-on-success`'.
 pub(super) fn late_results_dropped(scene: &mut Scene<'_>, tally: &mut Tally) {
     for call in &scene.index.calls {
         let start = call.first::<ToolCallStarted>();
@@ -253,7 +253,17 @@ pub(super) fn late_results_dropped(scene: &mut Scene<'_>, tally: &mut Tally) {
             broken(artifact.seq(), "an output was stored after its call had been settled");
         }
         for dropped in call.each::<LateResultDropped>().filter(|seen| seen.at < settled.at) {
-            broken(dropped.seq(), "a result was dropped as late while its call was open");
+            if !call.entries().any(|(at, entry)| at < dropped.at && ends_attempt(&entry.event)) {
+                broken(
+                    dropped.seq(),
+                    "a result was dropped as late that was the first of its call",
+                );
+            }
         }
     }
+}
+
+/// Whether a result of an attempt that comes after this is late.
+fn ends_attempt(event: &Event) -> bool {
+    matches!(event, Event::ToolCallFinished(_) | Event::TornDown(_) | Event::AttemptFailed(_))
 }

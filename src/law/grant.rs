@@ -132,7 +132,11 @@ fn given<'a>(index: &Index<'a>, grant: Seen<'a, GrantIssued>, tally: &mut Tally)
     tally.checked();
     let yes = call.each::<ApprovalGranted>().find(|yes| yes.fact.approval_id == *approval);
     let scope = yes.and_then(|yes| yes.fact.scope.as_deref());
-    let offers = |option: &String| Some(option.as_str()) == scope || *option == grant.fact.scope;
+    // An option begins with its word; what it covers may follow behind a colon.
+    let offers = |option: &String| {
+        let word = option.split_once(':').map_or(option.as_str(), |(word, _)| word);
+        Some(word) == scope || word == grant.fact.scope
+    };
     let (tool, version) = called(call);
     let message = if yes.is_none() {
         "a grant came from an answer that was no yes"

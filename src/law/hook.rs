@@ -86,7 +86,7 @@ fn denotes(
 }
 
 /// A, "the first cancel wins, and a failing guard blocks": a call that a guarding hook cancelled
-/// or failed on ends as blocked and never starts; an observer's failure blocks nothing; guarding
+/// or failed on ends as blocked and never starts; what an observer says blocks nothing; guarding
 /// hooks run before the start, the others only for a call that started, and turn no success into
 /// a failure.
 pub(super) fn failing_guard_blocks(scene: &mut Scene<'_>, tally: &mut Tally) {
@@ -99,8 +99,8 @@ pub(super) fn failing_guard_blocks(scene: &mut Scene<'_>, tally: &mut Tally) {
                 ("before_call", verdict) => {
                     guards(call, hook, tally);
                     match (verdict, hook.fact.observer) {
-                        ("cancel", _) | ("failed", false) => stopped = stopped.or(Some(hook)),
-                        ("failed", true) => excused = excused.or(Some(hook)),
+                        ("cancel" | "failed", false) => stopped = stopped.or(Some(hook)),
+                        ("cancel" | "failed", true) => excused = excused.or(Some(hook)),
                         _ => {}
                     }
                 }
@@ -149,7 +149,7 @@ fn unblocked(index: &Index<'_>, call: &Call<'_>, hook: Seen<'_, HookRan>, tally:
     let blocked = matches!(settled.fact.outcome, Outcome::Blocked { .. });
     let otherwise = call.first::<RepeatStopped>().is_some() || looped(index, call, settled.at);
     if blocked && !otherwise {
-        let message = "a call was blocked because a hook failed that only observes".into();
+        let message = "a call was blocked by a hook that only observes".into();
         tally.broken(Some(call.id), &[hook.seq(), settled.seq()], message);
     }
 }

@@ -160,7 +160,11 @@ fn late_results_dropped() {
         ("run 1; torn 1; set 1 interrupted; drop 1; drop 1", "holds 1"),
         ("run 1; torn 1; set 1 interrupted; fin 1 ok", "c1 a result was taken in after its call"),
         ("run 1; fin 1 ok; set 1 succeeded; art 1", "c1 an output was stored after its call"),
-        ("run 1; drop 1; set 1 interrupted", "c1 a result was dropped as late while its call was"),
+        ("run 1; drop 1; set 1 interrupted", "c1 a result was dropped as late that was the first"),
+        // A second answer, and the answer of an attempt that was given up.
+        ("run 1; fin 1 ok; drop 1; set 1 succeeded", "holds 1"),
+        ("run 1; torn 1; drop 1; set 1 interrupted", "holds 1"),
+        ("run 1; fail 1; run 1; drop 1; fin 1 ok; set 1 succeeded", "holds 1"),
         ("run 1; drop 1", "not exercised"),
         // Issued after the success and before the result is appended: not too late.
         ("run 1; fin 1 ok; set 1 succeeded; rcpt 1; app 1", "holds 1"),
@@ -193,6 +197,7 @@ fn parallel_only_when_safe() {
         // A standing grant answered: nobody was asked.
         (format!("pol 2 ask; grant 2; plan 1,2 parallel; {both}"), "holds 1"),
         (format!("rename 2 tool_search; plan 1,2 parallel; {apart}"), "c2 a batch was planned"),
+        (format!("rename 2 tool_search; set 2 unavailable; plan 1,2 parallel; {apart}"), "holds 1"),
         (format!("plan 1,2 mode=adaptive; {both}"), "not exercised"),
         // A plan that was made again counts as it was made last.
         (format!("plan 1,2; plan 1,2 parallel; {both}"), "holds 1"),

@@ -69,7 +69,9 @@ fn failing_guard_blocks() {
                 "holds 2",
             ),
             ("req 1 a; hook 1 before failed observer; set 1 denied", "holds 1"),
-            ("req 1 a; hook 1 before failed observer; set 1 blocked", "c1 a call was blocked bec"),
+            ("req 1 a; hook 1 before cancel observer; set 1 denied", "holds 1"),
+            ("req 1 a; hook 1 before cancel observer; set 1 blocked", "a hook that only observes"),
+            ("req 1 a; hook 1 before failed observer; set 1 blocked", "c1 a call was blocked by"),
             // Something else blocked it.
             ("req 1 a; hook 1 before failed observer; pattern 1 same; set 1 blocked", "holds 1"),
             (
@@ -188,6 +190,8 @@ fn duplicate_is_real() {
     row("guard reply", &format!("run 2 class=write; fin 2 ok; {drop}"), "a write came in betw");
     // Dropped before the write ran, which stands between them all the same.
     row("guard reply", &format!("{drop}; run 2 class=write; fin 2 ok"), "a write came in betw");
+    let wrote = format!("pol 3 allow class=write; run 2 class=write; fin 2 ok; {drop}");
+    row("guard reply", &wrote, "holds 1");
     row("guard reply", &format!("{drop}; run 2; fin 2 ok"), "holds 1");
     row("guard reply", &format!("run 2 class=write; fin 2 failed; {drop}"), "holds 1");
     row("guard reply", &format!("{drop}; set 2 cancelled"), "holds 1");
@@ -346,6 +350,7 @@ fn grant_within_scope() {
     given("offer 1 once,session; yes 1; kind 1 session", "a from=1", "holds 1");
     given("offer 1 once,always; yes 1; kind 1 always", "a from=1 as=this-tool", "holds 1");
     given("offer 1 once,all-of-a; yes 1; kind 1 always", "a from=1 as=all-of-a", "holds 1");
+    given("offer 1 once:this,session:all-of-a; yes 1; kind 1 session", "a from=1", "holds 1");
     given("offer 1 once; yes 1; kind 1 session", "a from=1", "did not offer");
     given("offer 1 once,session; yes 1; kind 1 always", "a from=1 as=more", "did not offer");
     given("yes 1; kind 1 session", "a from=1", "holds 1");

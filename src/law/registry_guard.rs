@@ -56,7 +56,7 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         name: "duplicate-is-real",
         source: "A",
-        title: "a duplicate is the earlier call it names, with no write in between",
+        title: "a duplicate is the earlier call it names, with no write before a read",
         witness: "open; user; guard reply; view a,b; model; req 1 a, 2 b, 3 a:1; val 1; pol 1 \
                   allow; val 2; pol 2 allow; val 3; pol 3 allow; dup 3 of=1; set 3 duplicate \
                   of=1; run 1; fin 1 ok; set 1 succeeded; run 2; fin 2 ok; set 2 succeeded; app \

@@ -178,8 +178,8 @@ fn writes(call: &Call<'_>) -> Option<bool> {
 
 /// A, "a duplicate names the earlier call", and a legitimate repeat is not suppressed: what ends as
 /// a duplicate names, in both facts alike, an earlier call of the guard's scope with the same tool
-/// and arguments; the tool is not exempt, and no write succeeded in between. Of a question that a
-/// person has to answer, the second in one reply is always a duplicate.
+/// and arguments; the tool is not exempt, and before a read no write succeeded in between. Of a
+/// question that a person has to answer, the second in one reply is always a duplicate.
 pub(super) fn duplicate_is_real(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let scopes = Scopes::of(index);
@@ -257,11 +257,15 @@ fn unreal<'a>(
     if turn.is_some_and(|turn| exempt(turn.fact, second.key.0)) {
         return Ok(Some((first_seq, "a call of an exempt tool was dropped as a duplicate")));
     }
+    // What a repeated write would write stands; only what a repeated read would find is new.
+    if writes(call) == Some(true) {
+        return Ok(None);
+    }
     let wrote = index.calls.iter().find_map(|other| {
         let named = other.id == call.id || other.id == earlier.id;
         (!named).then(|| wrote(other, first, second, at))?
     });
-    Ok(wrote.map(|seq| (Some(seq), "a repeat was dropped although a write came in between")))
+    Ok(wrote.map(|seq| (Some(seq), "a repeated read was dropped although a write came in between")))
 }
 
 /// The end of a write that succeeded between two calls: after the first began to run and before

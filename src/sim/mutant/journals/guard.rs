@@ -115,15 +115,16 @@ fn hook<'a, T>(
 }
 
 fn stops(hook: &HookRan) -> bool {
-    let failed = hook.verdict == "failed" && !hook.observer;
-    hook.point == "before_call" && (hook.verdict == "cancel" || failed)
+    let against = matches!(hook.verdict.as_str(), "cancel" | "failed");
+    hook.point == "before_call" && against && !hook.observer
 }
 
 pub(super) fn hook_cancels_what_ran(record: &Record<'_>) -> Maybe {
     let at = hook(record, "before_call", |at, hook| {
         let (start, _) = record.one::<ToolCallStarted>(at)?;
         let (_, end) = record.one::<ToolCallSettled>(at)?;
-        (hook.verdict == "pass" && at < start && end.outcome.started()).then_some(at)
+        let passed = hook.verdict == "pass" && !hook.observer;
+        (passed && at < start && end.outcome.started()).then_some(at)
     })?;
     record.alter(at, |fact: &mut HookRan| fact.verdict = "cancel".into())
 }
@@ -311,6 +312,8 @@ pub(super) fn write_before_duplicate(record: &Record<'_>) -> Maybe {
     let (at, _) = duplicate(record)?;
     let (_, fact) = record.one::<DuplicateDropped>(at)?;
     let (other, _) = others(record, at, &fact.of)?;
+    let (_, judged) = record.one::<ToolPolicyChecked>(at)?;
+    judged.effect_class.filter(|class| *class == EffectClass::Read)?;
     let (start, _) = record.one::<ToolCallStarted>(other)?;
     let (_, finish) = record.one::<ToolCallFinished>(other)?;
     let free = !record.has::<GrantUsed>(other) && finish.status == "success";

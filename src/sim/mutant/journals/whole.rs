@@ -36,9 +36,16 @@ pub(super) fn take_late_result(record: &Record<'_>) -> Maybe {
 }
 
 pub(super) fn drop_timely_result(record: &Record<'_>) -> Maybe {
-    let mut settles = record.each::<ToolCallSettled>();
-    let (at, _) = settles
-        .find(|(at, settled)| settled.outcome.started() && record.has::<ToolCallStarted>(*at))?;
+    let at = record.each::<ToolCallStarted>().find_map(|(at, _)| {
+        let (settled, fact) = record.one::<ToolCallSettled>(at)?;
+        let ends = [
+            record.one::<ToolCallFinished>(at).map(|(end, _)| end),
+            record.one::<TornDown>(at).map(|(end, _)| end),
+            record.one::<AttemptFailed>(at).map(|(end, _)| end),
+        ];
+        let first = ends.into_iter().flatten().min().unwrap_or(settled).min(settled);
+        (fact.outcome.started() && at < first).then_some(first)
+    })?;
     record.insert(at, true, LateResultDropped { result_digest: None })
 }
 
