@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Folders of the runtime in the order of a call's flow; each may import only those before it.
-const RUNTIME: [&str; 14] = [
+const RUNTIME: [&str; 15] = [
     "error",
     "credential",
     "sandbox",
@@ -40,6 +40,7 @@ const RUNTIME: [&str; 14] = [
     "guard",
     "exec",
     "evidence",
+    "surface",
     "resolved",
     "turn",
 ];

@@ -146,6 +146,7 @@ pub fn build(
         approver,
         hooks: BTreeMap::new(),
         workspace,
+        sinks: Vec::new(),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Folders in the order of a call's flow; each may import only those before it: `credential`,
 //! `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
-//! `provider`, `guard`, `exec`, `evidence`, `resolved`, `turn`, then `session`, the facade.
+//! `provider`, `guard`, `exec`, `evidence`, `surface`, `resolved`, `turn`, then `session`, the
+//! facade.
 
 pub mod catalog;
 pub mod credential;
@@ -17,6 +18,7 @@ pub mod provider;
 pub mod resolved;
 pub mod sandbox;
 pub mod session;
+pub mod surface;
 pub mod turn;
 pub mod view;
 

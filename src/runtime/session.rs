@@ -10,8 +10,9 @@ use super::exec::Workspace;
 use super::guard::{Approver, Envelope, Grants, Hook};
 use super::provider::Provider;
 use super::resolved::Resolved;
+use super::surface::{Limits, Renderer, Sink, Sinks};
 use super::turn::TurnEnd;
-use super::turn::driver::{Parties, Signal, drive};
+use super::turn::driver::{Parties, Shown, Signal, drive};
 use super::turn::log::Log;
 use super::turn::machine::Lent;
 use super::turn::steps::Steps;
@@ -42,7 +43,14 @@ pub struct Parts {
     pub hooks: BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
     pub workspace: Workspace,
+    /// Who is shown what happens; where nobody is, nothing is rendered and nothing recorded of it.
+    pub sinks: Vec<Box<dyn Sink>>,
 }
+
+/// The channel of messages that name no ingress.
+const DIRECT: &str = "direct";
+/// The agent that is nobody's delegate.
+const MAIN: &str = "main";
 
 /// A conversation with one journal and one transcript.
 pub struct Session {
@@ -59,6 +67,8 @@ pub struct Session {
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
     grants: Grants,
+    sinks: Sinks,
+    renderer: Renderer,
     remote: (mpsc::UnboundedSender<Signal>, mpsc::UnboundedReceiver<Signal>),
 }
 
@@ -81,6 +91,7 @@ impl Session {
         let channel = parts.approver.channel();
         opening(&mut log, &mut *parts.world, &parts.resolved, channel);
         let secrets = parts.resolved.broker.secrets();
+        let renderer = Renderer::new(Limits::default(), DIRECT, MAIN, secrets.clone());
         let provider: Arc<str> = parts.provider.name().into();
         let mut providers = BTreeMap::from([(Arc::clone(&provider), Mutex::new(parts.provider))]);
         let others = parts.others.into_iter();
@@ -99,6 +110,8 @@ impl Session {
             secrets,
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            sinks: Sinks::new(parts.sinks),
+            renderer,
             remote: mpsc::unbounded_channel(),
         }
     }
@@ -123,6 +136,7 @@ impl Session {
             workspace: &self.workspace,
             signals: &mut self.remote.1,
             watch,
+            shown: Shown { sinks: &self.sinks, renderer: &mut self.renderer },
         };
         let mut lent = Lent {
             resolved: &self.resolved,
@@ -138,6 +152,18 @@ impl Session {
         let end = drive(message, parties, &mut lent).await;
         self.log.set_turn(None);
         end
+    }
+
+    /// How surfaces show the session from its next turn on: in which lengths, by which channel
+    /// where a message names no ingress, and under which name of the agent. Unless it is told, the
+    /// channel is `direct` and the agent `main`.
+    pub fn show_as(&mut self, limits: Limits, channel: &str, alias: &str) {
+        self.renderer = Renderer::new(limits, channel, alias, self.secrets.clone());
+    }
+
+    /// How often a sink failed. It changes nothing else.
+    pub fn sink_failures(&self) -> u64 {
+        self.sinks.failures()
     }
 
     /// Reaches the session while a turn runs.

@@ -420,7 +420,7 @@ facts! {
         of: Option<u64>,
         ? /// `start` or `end`, for a call's card or span.
         phase: Option<String>,
-        ? /// Digest of tool, provider call id, channel, agent alias and turn.
+        ? /// Digest of session, turn, call, tool, provider call id, channel and agent alias.
         correlation: Option<Digest>,
         ? /// The limit it was bounded to, in Unicode scalar values.
         limit: Option<u64>,

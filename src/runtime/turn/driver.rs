@@ -18,6 +18,7 @@ use crate::runtime::BoxFuture;
 use crate::runtime::exec::{self, Ended, Workspace};
 use crate::runtime::guard::{Approver, Envelope, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
+use crate::runtime::surface::{Emission, Renderer, Sinks};
 
 /// What may come from outside while a turn runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +50,16 @@ pub struct Parties<'a> {
     pub signals: &'a mut mpsc::UnboundedReceiver<Signal>,
     /// Who watches the record.
     pub watch: Watch<'a>,
+    /// Who is shown what happens.
+    pub shown: Shown<'a>,
+}
+
+/// Who is shown what happens, and how.
+pub struct Shown<'a> {
+    /// Who.
+    pub sinks: &'a Sinks,
+    /// How.
+    pub renderer: &'a mut Renderer,
 }
 
 /// How long a hook may take.
@@ -78,7 +89,7 @@ pub async fn drive(
     let (mut work, mut wakes): (Vec<Work<'_>>, Vec<Millis>) = (Vec::new(), Vec::new());
     let mut seen = cx.log.journal.entries().len();
     let mut input = Input::Begin { text, envelope, provider };
-    let Parties { signals, watch, .. } = parties;
+    let Parties { signals, watch, mut shown, .. } = parties;
     let others = Others {
         providers: parties.providers,
         approver: parties.approver,
@@ -99,6 +110,8 @@ pub async fn drive(
                 effect => work.extend(others.begin(effect)),
             }
         }
+        // Before any of the work goes on: a start is shown before anything runs.
+        show(&mut shown, seen, cx);
         for entry in &cx.log.journal.entries()[seen..] {
             own.extend(watch(entry));
         }
@@ -112,6 +125,21 @@ pub async fn drive(
         } else {
             outside(own.remove(0))
         };
+    }
+}
+
+/// Shows what was recorded since, and records that it was shown.
+fn show(shown: &mut Shown<'_>, since: usize, cx: &mut Lent<'_>) {
+    if shown.sinks.is_empty() {
+        return;
+    }
+    let journal = &cx.log.journal;
+    let new = journal.entries().iter().skip(since);
+    let emissions: Vec<Emission> =
+        new.flat_map(|entry| shown.renderer.render(entry, journal.blobs())).collect();
+    for emission in emissions {
+        shown.sinks.emit(&emission);
+        cx.log.aside(cx.world, (&emission.call, emission.of), emission.fact());
     }
 }
 

@@ -56,6 +56,17 @@ impl Log {
         seq
     }
 
+    /// Appends a fact about a call that no later fact of it follows from.
+    pub fn aside(
+        &mut self,
+        world: &mut dyn World,
+        (call, cause): (&Arc<str>, u64),
+        event: impl Into<Event>,
+    ) -> u64 {
+        let entry = self.entry(world, Some(Arc::clone(call)), Some(cause), event.into());
+        self.journal.append(entry)
+    }
+
     fn entry(
         &self,
         world: &mut dyn World,

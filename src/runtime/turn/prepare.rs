@@ -156,6 +156,7 @@ impl Turn {
                 Arguments::Json(value) => Some(value.clone()),
                 Arguments::Blank | Arguments::Malformed { .. } => None,
             };
+            let args = args.filter(|_| self.logs_args(&proposed.name));
             let (tool_id, by) = (proposed.name.clone(), Some(spec.name));
             cx.call(&call, ToolCallRewritten { tool_id, args, by });
             self.slots.get_mut(slot).shown = assistant_call(&proposed);
@@ -338,10 +339,15 @@ impl Turn {
         self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
     }
 
-    fn requested(&self, proposed: &Proposed) -> ToolCallRequested {
+    /// Whether arguments are logged for a name; they are where nothing is known of it.
+    fn logs_args(&self, name: &str) -> bool {
         let view = self.view.as_ref();
-        let known = view.and_then(|view| view.view.resolve(&proposed.name).ok());
-        let logged = known.is_none_or(|tool| tool.descriptor.observability.log_args);
+        let known = view.and_then(|view| view.view.resolve(name).ok());
+        known.is_none_or(|tool| tool.descriptor.observability.log_args)
+    }
+
+    fn requested(&self, proposed: &Proposed) -> ToolCallRequested {
+        let logged = self.logs_args(&proposed.name);
         let (args, raw_args) = match &proposed.arguments {
             Arguments::Json(value) => (Some(value.clone()), None),
             Arguments::Blank => (None, Some(String::new())),
