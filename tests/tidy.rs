@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Folders of the runtime in the order of a call's flow; each may import only those before it.
-const RUNTIME: [&str; 14] = [
+const RUNTIME: [&str; 17] = [
     "error",
     "credential",
     "sandbox",
@@ -41,7 +41,10 @@ const RUNTIME: [&str; 14] = [
     "exec",
     "evidence",
     "resolved",
+    "state",
+    "context",
     "turn",
+    "resume",
 ];
 
 fn root() -> PathBuf {
