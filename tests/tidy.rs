@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Folders of the runtime in the order of a call's flow; each may import only those before it.
-const RUNTIME: [&str; 15] = [
+const RUNTIME: [&str; 18] = [
     "error",
     "credential",
     "sandbox",
@@ -42,7 +42,10 @@ const RUNTIME: [&str; 15] = [
     "evidence",
     "surface",
     "resolved",
+    "state",
+    "context",
     "turn",
+    "resume",
 ];
 
 fn root() -> PathBuf {

@@ -68,7 +68,7 @@ impl Grant {
 }
 
 /// The grants of a session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     live: Vec<Grant>,
 }

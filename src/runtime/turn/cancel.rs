@@ -56,7 +56,7 @@ impl Turn {
                 }
             }
             Stage::Observing { .. } => {
-                if let Stage::Observing { end, left, ran, .. } = self.slots.take(slot) {
+                if let Stage::Observing { end, ready, left, ran } = self.slots.take(slot) {
                     self.out.push(Effect::Abort(self.ticket(slot, ran)));
                     let call = self.slots.call(slot);
                     let why = HookVerdict::Failed { why: "the turn was cancelled".to_owned() };
@@ -64,6 +64,8 @@ impl Turn {
                         record_hook(&call, spec, &why, cx);
                     }
                     self.settle(slot, end, cx);
+                    let tool = ready.permitted().validated().resolved().tool();
+                    self.note_failure(slot, tool.id(), cx);
                 }
             }
             _ => {}

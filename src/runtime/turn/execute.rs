@@ -20,6 +20,7 @@ use crate::runtime::evidence::settle::{Settled, Settling, settle};
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::key;
 use crate::runtime::guard::{HookCall, HookSpec, Point};
+use crate::runtime::state::StatePatch;
 use crate::runtime::view::activation::is_search;
 use crate::tool::id::ToolId;
 
@@ -259,7 +260,11 @@ impl Turn {
     ) {
         let Some(spec) = left.front() else {
             self.settle(slot, end, cx);
-            return self.note_failure(slot, &ready, cx);
+            return self.note_failure(
+                slot,
+                ready.permitted().validated().resolved().tool().id(),
+                cx,
+            );
         };
         let validated = ready.permitted().validated();
         let call = HookCall {
@@ -278,7 +283,7 @@ impl Turn {
     }
 
     /// A failure is part of the state that the next view looks at.
-    fn note_failure(&mut self, slot: usize, ready: &Ready, cx: &mut Lent<'_>) {
+    pub(super) fn note_failure(&mut self, slot: usize, tool: &ToolId, cx: &mut Lent<'_>) {
         let failed = match &self.slots.get(slot).stage {
             Stage::Settled(end) => matches!(end.outcome, Outcome::Failed { .. }),
             _ => false,
@@ -286,12 +291,9 @@ impl Turn {
         if !failed {
             return;
         }
-        let id: ToolId = ready.permitted().validated().resolved().tool().id().clone();
-        let count = cx.failures.entry(id.clone()).or_default();
+        let count = cx.failures.entry(tool.clone()).or_default();
         *count += 1;
-        let mut recent = serde_json::Map::new();
-        recent.insert(id.to_string(), (*count).into());
-        let patch = serde_json::json!({ "recentFailures": recent });
+        let patch = StatePatch::failures(tool, *count).into_value();
         cx.call(&self.slots.call(slot), StateUpdated { patch });
     }
 
