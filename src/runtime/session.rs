@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex as Held, PoisonError};
 use tokio::sync::{Mutex, mpsc};
 
 use super::dialect::Transcript;
-use super::exec::Workspace;
+use super::exec::{Acts, Workspace};
 use super::guard::{Approver, Envelope, Grants, Hook};
-use super::provider::Provider;
+use super::provider::{Provider, harness_fault};
 use super::resolved::Resolved;
 use super::turn::TurnEnd;
 use super::turn::driver::{Parties, Signal, drive};
@@ -42,6 +42,8 @@ pub struct Parts {
     pub hooks: BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
     pub workspace: Workspace,
+    /// What simulated tools do, where they are to do something else than answer.
+    pub simulated: Acts,
 }
 
 /// A conversation with one journal and one transcript.
@@ -54,6 +56,7 @@ pub struct Session {
     approver: Mutex<Box<dyn Approver>>,
     hooks: BTreeMap<String, Arc<dyn Hook>>,
     workspace: Held<Workspace>,
+    simulated: Acts,
     log: Log,
     transcript: Transcript,
     secrets: SecretSet,
@@ -94,6 +97,7 @@ impl Session {
             approver: Mutex::new(parts.approver),
             hooks: parts.hooks,
             workspace: Held::new(parts.workspace),
+            simulated: parts.simulated,
             log,
             transcript: Transcript::new(),
             secrets,
@@ -121,6 +125,7 @@ impl Session {
             approver: &self.approver,
             hooks: &self.hooks,
             workspace: &self.workspace,
+            simulated: &self.simulated,
             signals: &mut self.remote.1,
             watch,
         };
@@ -155,9 +160,14 @@ impl Session {
         &self.transcript
     }
 
-    /// What is wrong with a provider at the end, such as steps of a script that were never played.
+    /// What is wrong at the end with a provider or a simulated tool, such as steps of a script
+    /// that were never played.
     pub fn leftover(&mut self) -> Option<ProviderFault> {
-        self.providers.values_mut().find_map(|provider| provider.get_mut().leftover())
+        let steps = self.providers.values_mut().find_map(|one| one.get_mut().leftover());
+        steps.or_else(|| {
+            let (tool, acts) = self.simulated.left()?;
+            Some(harness_fault(format!("{acts} acts of {tool} were never played")))
+        })
     }
 
     /// Ends the session and gives its record away.
