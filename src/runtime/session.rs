@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex as Held, PoisonError};
 use tokio::sync::{Mutex, mpsc};
 
 use super::dialect::Transcript;
-use super::exec::Workspace;
+use super::exec::{Acts, Workspace};
 use super::guard::{Approver, Envelope, Grants, Hook};
-use super::provider::Provider;
+use super::provider::{Provider, harness_fault};
 use super::resolved::Resolved;
 use super::surface::{Limits, Renderer, Sink, Sinks};
 use super::turn::TurnEnd;
@@ -45,6 +45,8 @@ pub struct Parts {
     pub workspace: Workspace,
     /// Who is shown what happens; where nobody is, nothing is rendered and nothing recorded of it.
     pub sinks: Vec<Box<dyn Sink>>,
+    /// What simulated tools do, where they are to do something else than answer.
+    pub simulated: Acts,
 }
 
 /// The channel of messages that name no ingress.
@@ -62,6 +64,7 @@ pub struct Session {
     approver: Mutex<Box<dyn Approver>>,
     hooks: BTreeMap<String, Arc<dyn Hook>>,
     workspace: Held<Workspace>,
+    simulated: Acts,
     log: Log,
     transcript: Transcript,
     secrets: SecretSet,
@@ -105,6 +108,7 @@ impl Session {
             approver: Mutex::new(parts.approver),
             hooks: parts.hooks,
             workspace: Held::new(parts.workspace),
+            simulated: parts.simulated,
             log,
             transcript: Transcript::new(),
             secrets,
@@ -134,6 +138,7 @@ impl Session {
             approver: &self.approver,
             hooks: &self.hooks,
             workspace: &self.workspace,
+            simulated: &self.simulated,
             signals: &mut self.remote.1,
             watch,
             shown: Shown { sinks: &self.sinks, renderer: &mut self.renderer },
@@ -181,9 +186,14 @@ impl Session {
         &self.transcript
     }
 
-    /// What is wrong with a provider at the end, such as steps of a script that were never played.
+    /// What is wrong at the end with a provider or a simulated tool, such as steps of a script
+    /// that were never played.
     pub fn leftover(&mut self) -> Option<ProviderFault> {
-        self.providers.values_mut().find_map(|provider| provider.get_mut().leftover())
+        let steps = self.providers.values_mut().find_map(|one| one.get_mut().leftover());
+        steps.or_else(|| {
+            let (tool, acts) = self.simulated.left()?;
+            Some(harness_fault(format!("{acts} acts of {tool} were never played")))
+        })
     }
 
     /// Ends the session and gives its record away.

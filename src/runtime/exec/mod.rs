@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 pub use ran::{Attachment, Ran};
 pub use ready::Ready;
+pub use simulated::Acts;
 pub use workspace::Workspace;
 
 use super::credential::Broker;
@@ -37,12 +38,13 @@ pub enum Ended {
 pub async fn run(
     ready: &Ready,
     workspace: &Mutex<Workspace>,
+    acts: &Acts,
     broker: &Broker,
     stop: &Notify,
 ) -> Ended {
     let work = async {
         match ready.plan().adapter {
-            Adapter::Simulated => Ended::Ran(Box::new(simulated::run(ready, broker))),
+            Adapter::Simulated => simulated::run(ready, broker, acts, stop).await,
             Adapter::Builtin(Builtin::CommandRun) => {
                 command::run(ready, workspace, broker, stop).await
             }

@@ -15,7 +15,7 @@ use crate::base::caught::caught;
 use crate::base::world::Millis;
 use crate::journal::Entry;
 use crate::runtime::BoxFuture;
-use crate::runtime::exec::{self, Ended, Workspace};
+use crate::runtime::exec::{self, Acts, Ended, Workspace};
 use crate::runtime::guard::{Approver, Envelope, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
 use crate::runtime::surface::{Emission, Renderer, Sinks};
@@ -46,6 +46,8 @@ pub struct Parties<'a> {
     pub hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
     pub workspace: &'a Held<Workspace>,
+    /// What simulated tools still have to play.
+    pub simulated: &'a Acts,
     /// What comes from outside.
     pub signals: &'a mut mpsc::UnboundedReceiver<Signal>,
     /// Who watches the record.
@@ -61,9 +63,6 @@ pub struct Shown<'a> {
     /// How.
     pub renderer: &'a mut Renderer,
 }
-
-/// How long a hook may take.
-const HOOK_MS: u64 = 10_000;
 
 /// Which work a future does, to find it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +94,9 @@ pub async fn drive(
         approver: parties.approver,
         hooks: parties.hooks,
         workspace: parties.workspace,
+        simulated: parties.simulated,
         broker: &cx.resolved.broker,
+        hook_ms: cx.resolved.knobs.hook_timeout_ms,
     };
     let mut own: Vec<Signal> = Vec::new();
     loop {
@@ -192,7 +193,10 @@ struct Others<'a> {
     approver: &'a Mutex<Box<dyn Approver>>,
     hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     workspace: &'a Held<Workspace>,
+    simulated: &'a Acts,
     broker: &'a crate::runtime::credential::Broker,
+    /// How long a hook may take.
+    hook_ms: u64,
 }
 
 impl<'a> Others<'a> {
@@ -217,8 +221,9 @@ impl<'a> Others<'a> {
             Effect::RunHook(ticket, call) => {
                 let hook = self.hooks.get(&call.hook).cloned();
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
+                let limit = self.hook_ms;
                 let future = async move {
-                    let verdict = hooked(hook, &call, &stopped).await;
+                    let verdict = hooked(hook, &call, limit, &stopped).await;
                     Input::Hooked(ticket, verdict)
                 };
                 (Job::Under(under), Box::pin(future))
@@ -233,13 +238,13 @@ impl<'a> Others<'a> {
                 (Job::Under(under), Box::pin(future))
             }
             Effect::Start(ticket, ready, view) => {
-                let (workspace, broker) = (self.workspace, self.broker);
+                let (workspace, acts, broker) = (self.workspace, self.simulated, self.broker);
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
                     if let Some(found) = exec::search::call(&ready, &view.view.waiting) {
                         return Input::Finished(ticket, found);
                     }
-                    match exec::run(&ready, workspace, broker, &stopped).await {
+                    match exec::run(&ready, workspace, acts, broker, &stopped).await {
                         Ended::Ran(ran) => Input::Finished(ticket, *ran),
                         Ended::TornDown(how) => Input::TornDown(ticket, how.to_owned()),
                     }
@@ -269,15 +274,20 @@ async fn ask(
 }
 
 /// A hook that panics, takes too long or is not there has failed.
-async fn hooked(hook: Option<Arc<dyn Hook>>, call: &HookCall, stop: &Notify) -> HookVerdict {
+async fn hooked(
+    hook: Option<Arc<dyn Hook>>,
+    call: &HookCall,
+    limit: u64,
+    stop: &Notify,
+) -> HookVerdict {
     let failed = |why: String| HookVerdict::Failed { why };
     let Some(hook) = hook else { return failed(format!("there is no hook `{}`", call.hook)) };
     tokio::select! {
         biased;
         () = stop.notified() => failed("it was stopped".to_owned()),
         said = caught(hook.run(call)) => said.unwrap_or_else(failed),
-        () = async { tokio::time::sleep(Duration::from_millis(HOOK_MS)).await } => {
-            failed(format!("no answer within {HOOK_MS} ms"))
+        () = async { tokio::time::sleep(Duration::from_millis(limit)).await } => {
+            failed(format!("no answer within {limit} ms"))
         }
     }
 }
