@@ -350,7 +350,7 @@ impl Turn {
                 artifact_id: one.id(),
                 kind: one.kind.to_owned(),
                 content_hash,
-                bytes: one.bytes as u64,
+                bytes: one.bytes,
                 tool_call_id: Some(call.to_string()),
                 event_id: Some(event_id),
             };
