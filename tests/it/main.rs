@@ -13,6 +13,7 @@ mod bad_input;
 mod calibration;
 mod cli;
 mod dialects;
+mod faults;
 mod import;
 mod lifecycle;
 mod metatool;

@@ -325,6 +325,9 @@ impl Turn {
         });
         let text: Arc<str> = text.unwrap_or_default().into();
         if calls.is_empty() {
+            if reply.finish.as_deref() == Some("tool_calls") {
+                trace(cx, "the reply ends in calls, and none stands where a call counts");
+            }
             super::append::append(cx, vec![Message::Assistant { text, calls: Vec::new() }]);
             if self.steering.is_empty() {
                 return self.end(TurnEnd::FinalText, cx);

@@ -312,7 +312,13 @@ impl Turn {
         cx: &mut Lent<'_>,
     ) {
         let Some(compiled) = self.view.clone() else { return };
-        let shown = compiled.view.refusal(&proposed.name, &self.activated);
+        let shown = match &proposed.arguments {
+            // Not even a name could be read: what is wrong with the block says more.
+            Arguments::Malformed { why, .. } if proposed.name.is_empty() => {
+                format!("the call cannot be read: {why}")
+            }
+            _ => compiled.view.refusal(&proposed.name, &self.activated),
+        };
         self.refuse(slot, Outcome::Unavailable { why }, &shown, cx);
     }
 
