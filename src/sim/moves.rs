@@ -239,7 +239,7 @@ impl Sim<'_> {
                 super::explore::act(flavours.get(ticket.slot).copied(), &name)
             }
             Mode::Script(_) => {
-                let ran = simulated::run(&ready, &self.resolved.broker);
+                let ran = simulated::said(&ready, &self.resolved.broker);
                 return Some(Input::Finished(ticket, ran));
             }
             Mode::Chance => match scene::find(&name) {

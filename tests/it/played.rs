@@ -116,6 +116,8 @@ impl Play {
     pub fn parts(&self) -> Parts {
         let answers = self.answers.iter().map(|(tool, said)| ((*tool).to_owned(), said.clone()));
         Parts {
+            simulated: proofmark::runtime::exec::Acts::default(),
+            sinks: Vec::new(),
             id: "s1".into(),
             resolved: self.resolved(),
             steps: Steps::REAL,

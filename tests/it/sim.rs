@@ -119,6 +119,8 @@ fn driven(scene: &Scene, script: &Script) -> Journal {
         .flat_map(|(tool, said)| std::iter::repeat_n((tool.clone(), said.clone()), 20))
         .collect();
     let mut session = Session::open(Parts {
+        simulated: proofmark::runtime::exec::Acts::default(),
+        sinks: Vec::new(),
         id: "sim".into(),
         resolved: Arc::new(Resolved {
             hooks: Hooks::default(),

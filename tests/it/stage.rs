@@ -88,6 +88,7 @@ impl Stage {
             None => Box::new(Refusing),
         };
         Session::open(Parts {
+            simulated: proofmark::runtime::exec::Acts::default(),
             id: "s1".into(),
             resolved: Arc::new(Resolved {
                 hooks: Hooks::default(),

@@ -99,6 +99,12 @@ pub async fn run(ready: &Ready, broker: &Broker, acts: &Acts, stop: &Notify) -> 
     Ended::Ran(Box::new(Ran { fault, effects, ..ran }))
 }
 
+/// What a tool answers that has no act of its own.
+pub fn said(ready: &Ready, broker: &Broker) -> Ran {
+    let tool = ready.permitted().validated().resolved().tool();
+    answer(tool.descriptor.execution.simulated_output.as_ref(), tool.id(), broker)
+}
+
 fn answer(written: Option<&Value>, tool: &ToolId, broker: &Broker) -> Ran {
     let effects = ObservedEffects { method: "simulated".to_owned(), ..Default::default() };
     match written {
