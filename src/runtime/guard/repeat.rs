@@ -140,8 +140,8 @@ pub fn repeated_prompt(ledger: &Ledger, key: CallKey, round: u32) -> Repeat {
 }
 
 /// The earlier call that this one repeats, if any. `call` itself may stand already. After a write
-/// in between nothing is a duplicate: one that ended since the earlier call started, or, as long as
-/// the call is not about to start, one that stands in between and is still to run.
+/// in between nothing is a duplicate: one that ended since the earlier call started, or one that
+/// stands in between and runs or is still to run.
 pub fn duplicate(
     ledger: &Ledger,
     (key, call): (CallKey, &str),
@@ -163,7 +163,7 @@ pub fn duplicate(
         _ => false,
     };
     let after = before.iter().skip_while(|one| one.call != earlier.call);
-    let mut to_come = after.filter(|w| own.is_none() && w.ended.is_none());
+    let mut to_come = after.filter(|w| w.ended.is_none());
     let written = others().any(|w| w.writes && w.call != earlier.call && ended_since(w))
         || to_come.any(|w| w.writes && w.call != earlier.call);
     (!written).then(|| Arc::clone(&earlier.call))
