@@ -146,6 +146,7 @@ pub fn build(
         approver,
         hooks: BTreeMap::new(),
         workspace,
+        delegates: BTreeMap::new(),
         sinks: Vec::new(),
     }
 }
