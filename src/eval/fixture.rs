@@ -157,6 +157,7 @@ pub fn build(
         approver,
         hooks,
         workspace,
+        delegates: BTreeMap::new(),
         sinks: Vec::new(),
         simulated: Acts::new(case.play.tools.clone()),
     };

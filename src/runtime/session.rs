@@ -11,15 +11,16 @@ use super::guard::{Approver, Envelope, Grants, Hook};
 use super::provider::{Provider, harness_fault};
 use super::resolved::Resolved;
 use super::surface::{Limits, Renderer, Sink, Sinks};
-use super::turn::TurnEnd;
+use super::turn::delegate::Nested;
 use super::turn::driver::{Parties, Shown, Signal, drive};
 use super::turn::log::Log;
+pub(crate) use super::turn::log::opening;
 use super::turn::machine::Lent;
 use super::turn::steps::Steps;
+use super::turn::{Turn, TurnEnd};
 use crate::base::secret::SecretSet;
 use crate::base::world::World;
-use crate::journal::event::catalog::ToolVerified;
-use crate::journal::event::turn::{ProviderFault, SessionOpened};
+use crate::journal::event::turn::ProviderFault;
 use crate::journal::{Entry, Journal};
 use crate::tool::id::ToolId;
 
@@ -43,6 +44,8 @@ pub struct Parts {
     pub hooks: BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
     pub workspace: Workspace,
+    /// Who proposes for delegates, by agent; a call to an agent that is not here fails.
+    pub delegates: BTreeMap<Arc<str>, Box<dyn Provider>>,
     /// Who is shown what happens; where nobody is, nothing is rendered and nothing recorded of it.
     pub sinks: Vec<Box<dyn Sink>>,
     /// What simulated tools do, where they are to do something else than answer.
@@ -62,6 +65,7 @@ pub struct Session {
     provider: Arc<str>,
     providers: BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
     approver: Mutex<Box<dyn Approver>>,
+    channel: &'static str,
     hooks: BTreeMap<String, Arc<dyn Hook>>,
     workspace: Held<Workspace>,
     simulated: Acts,
@@ -70,7 +74,10 @@ pub struct Session {
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
     grants: Grants,
+    agents: BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
+    children: Vec<Journal>,
     sinks: Sinks,
+    limits: Limits,
     renderer: Renderer,
     remote: (mpsc::UnboundedSender<Signal>, mpsc::UnboundedReceiver<Signal>),
 }
@@ -97,8 +104,8 @@ impl Session {
         let renderer = Renderer::new(Limits::default(), DIRECT, MAIN, secrets.clone());
         let provider: Arc<str> = parts.provider.name().into();
         let mut providers = BTreeMap::from([(Arc::clone(&provider), Mutex::new(parts.provider))]);
-        let others = parts.others.into_iter();
-        providers.extend(others.map(|(name, provider)| (name, Mutex::new(provider))));
+        let shared = |(name, provider)| (name, Mutex::new(provider));
+        providers.extend(parts.others.into_iter().map(shared));
         Self {
             resolved: parts.resolved,
             steps: parts.steps,
@@ -106,6 +113,7 @@ impl Session {
             provider,
             providers,
             approver: Mutex::new(parts.approver),
+            channel,
             hooks: parts.hooks,
             workspace: Held::new(parts.workspace),
             simulated: parts.simulated,
@@ -114,7 +122,10 @@ impl Session {
             secrets,
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            agents: parts.delegates.into_iter().map(shared).collect(),
+            children: Vec::new(),
             sinks: Sinks::new(parts.sinks),
+            limits: Limits::default(),
             renderer,
             remote: mpsc::unbounded_channel(),
         }
@@ -133,6 +144,22 @@ impl Session {
         envelope: Envelope,
         watch: &mut (dyn FnMut(&Entry) -> Vec<Signal> + Send),
     ) -> TurnEnd {
+        let children = Held::default();
+        let nested = Nested {
+            resolved: &self.resolved,
+            steps: &self.steps,
+            secrets: &self.secrets,
+            agents: &self.agents,
+            approver: &self.approver,
+            channel: self.channel,
+            hooks: &self.hooks,
+            workspace: &self.workspace,
+            simulated: &self.simulated,
+            sinks: &self.sinks,
+            limits: self.limits,
+            children: &children,
+            depth: 0,
+        };
         let parties = Parties {
             providers: &self.providers,
             approver: &self.approver,
@@ -142,6 +169,7 @@ impl Session {
             signals: &mut self.remote.1,
             watch,
             shown: Shown { sinks: &self.sinks, renderer: &mut self.renderer },
+            delegate: &nested,
         };
         let mut lent = Lent {
             resolved: &self.resolved,
@@ -154,8 +182,9 @@ impl Session {
             grants: &mut self.grants,
         };
         let message = (text, envelope, Arc::clone(&self.provider));
-        let end = drive(message, parties, &mut lent).await;
+        let end = drive(Turn::default(), message, parties, &mut lent).await;
         self.log.set_turn(None);
+        self.children.extend(children.into_inner().unwrap_or_else(PoisonError::into_inner));
         end
     }
 
@@ -163,6 +192,7 @@ impl Session {
     /// where a message names no ingress, and under which name of the agent. Unless it is told, the
     /// channel is `direct` and the agent `main`.
     pub fn show_as(&mut self, limits: Limits, channel: &str, alias: &str) {
+        self.limits = limits;
         self.renderer = Renderer::new(limits, channel, alias, self.secrets.clone());
     }
 
@@ -181,6 +211,12 @@ impl Session {
         &self.log.journal
     }
 
+    /// The records of all delegates so far, in the order in which they ended. Each is a session
+    /// whose id is its parent's, a slash, and the call that delegated.
+    pub fn children(&self) -> &[Journal] {
+        &self.children
+    }
+
     /// The messages so far.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
@@ -189,7 +225,8 @@ impl Session {
     /// What is wrong at the end with a provider or a simulated tool, such as steps of a script
     /// that were never played.
     pub fn leftover(&mut self) -> Option<ProviderFault> {
-        let steps = self.providers.values_mut().find_map(|one| one.get_mut().leftover());
+        let all = self.providers.values_mut().chain(self.agents.values_mut());
+        let steps = all.into_iter().find_map(|provider| provider.get_mut().leftover());
         steps.or_else(|| {
             let (tool, acts) = self.simulated.left()?;
             Some(harness_fault(format!("{acts} acts of {tool} were never played")))
@@ -200,28 +237,5 @@ impl Session {
     pub fn close(self) -> (Journal, Transcript) {
         drop(self.workspace.into_inner().unwrap_or_else(PoisonError::into_inner));
         (self.log.journal, self.transcript)
-    }
-}
-
-/// The session's rules and tools as facts.
-pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
-    let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
-    let opened = SessionOpened {
-        scopes: resolved.principal.scopes.iter().cloned().collect(),
-        canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
-        max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),
-        receipts: resolved.receipt_key.is_some(),
-        scope: Some(scope.to_owned()),
-        excluded_tools: resolved.excluded.iter().cloned().collect(),
-        approver: Some(channel.to_owned()),
-        ..SessionOpened::new(resolved.principal.id.clone())
-    };
-    log.fact(world, opened);
-    for tool in resolved.registry.iter() {
-        let fact = ToolVerified {
-            effects_declared: true,
-            ..ToolVerified::new(tool.id().clone(), tool.version)
-        };
-        log.fact(world, fact);
     }
 }

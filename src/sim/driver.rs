@@ -393,6 +393,9 @@ impl<'a> Sim<'a> {
                     }
                     self.jobs.push(Job::Run(ticket, ready, view, false));
                 }
+                Effect::Delegate(ticket, _) => {
+                    self.complaints.push(format!("{} delegates, and no tool does", ticket.call));
+                }
                 Effect::Abort(ticket) => self.abort(&ticket),
             }
         }

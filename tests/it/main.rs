@@ -12,6 +12,7 @@
 mod bad_input;
 mod calibration;
 mod cli;
+mod delegates;
 mod dialects;
 mod faults;
 mod import;

@@ -87,6 +87,7 @@ impl Setting {
             others: BTreeMap::new(),
             hooks: BTreeMap::new(),
             workspace: Workspace::default(),
+            delegates: BTreeMap::new(),
             sinks: Vec::new(),
             simulated: Acts::default(),
         })

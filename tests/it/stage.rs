@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proofmark::base::secret::Secret;
-use proofmark::base::world::{Millis, World};
+use proofmark::base::world::{Millis, RealWorld, World};
 use proofmark::journal::{Event, Journal};
 use proofmark::law::Judge;
 use proofmark::law::law::Verdict as LawVerdict;
@@ -14,6 +14,7 @@ use proofmark::runtime::evidence::receipt::ReceiptKey;
 use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::approver::{Refusing, Scripted as Person};
 use proofmark::runtime::guard::{Approver, Hooks, Verdict};
+use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
@@ -29,6 +30,7 @@ use crate::tools::{Scene, dev};
 /// A clock that ticks with every look at it.
 #[derive(Default)]
 pub struct Ticking {
+    within: String,
     now: Millis,
     ids: u64,
 }
@@ -41,7 +43,12 @@ impl World for Ticking {
 
     fn next_id(&mut self, kind: &str) -> String {
         self.ids += 1;
-        format!("{kind}{}", self.ids)
+        format!("{kind}{}{}", self.within, self.ids)
+    }
+
+    fn fork(&mut self) -> Box<dyn World> {
+        let within = format!("{}.", self.next_id(""));
+        Box::new(Self { within, now: self.now, ids: 0 })
     }
 }
 
@@ -58,6 +65,11 @@ pub struct Stage {
     pub secrets: BTreeMap<String, Secret>,
     pub files: BTreeMap<String, String>,
     pub sinks: Vec<Box<dyn Sink>>,
+    pub delegates: BTreeMap<Arc<str>, Box<dyn Provider>>,
+    /// Whether the clock is the machine's own; else it ticks with every look at it.
+    pub real_clock: bool,
+    /// Instead of the script.
+    pub provider: Option<Box<dyn Provider>>,
 }
 
 impl Stage {
@@ -73,7 +85,16 @@ impl Stage {
             secrets: BTreeMap::new(),
             files: BTreeMap::new(),
             sinks: Vec::new(),
+            delegates: BTreeMap::new(),
+            real_clock: false,
+            provider: None,
         }
+    }
+
+    /// With an agent that plays this script.
+    pub fn agent(mut self, name: &str, steps: Vec<Step>) -> Self {
+        self.delegates.insert(name.into(), Box::new(Scripted::new(steps.into())));
+        self
     }
 
     pub fn open(self) -> Session {
@@ -87,6 +108,12 @@ impl Stage {
             }
             None => Box::new(Refusing),
         };
+        let world: Box<dyn World> = match self.real_clock {
+            true => Box::new(RealWorld::default()),
+            false => Box::new(Ticking::default()),
+        };
+        let script = || Box::new(Scripted::new(self.steps.into())) as Box<dyn Provider>;
+        let provider = self.provider.unwrap_or_else(script);
         Session::open(Parts {
             simulated: proofmark::runtime::exec::Acts::default(),
             id: "s1".into(),
@@ -105,12 +132,13 @@ impl Stage {
                 views: Arc::default(),
             }),
             steps: Steps::REAL,
-            world: Box::new(Ticking::default()),
-            provider: Box::new(Scripted::new(self.steps.into())),
+            world,
+            provider,
             approver,
             others: BTreeMap::new(),
             hooks: BTreeMap::new(),
             workspace: Workspace::new(self.files),
+            delegates: self.delegates,
             sinks: self.sinks,
         })
     }

@@ -2,6 +2,7 @@
 
 pub mod builtin;
 pub mod command;
+pub mod delegate;
 pub mod ran;
 pub mod ready;
 pub mod search;
@@ -12,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+pub use delegate::{Delegate, DelegateRequest, DelegateResult};
 pub use ran::{Attachment, Ran};
 pub use ready::Ready;
 pub use simulated::Acts;

@@ -191,8 +191,12 @@ impl Turn {
         if self.in_circles(slot, same, &permitted, cx) {
             return;
         }
-        if cx.resolved.knobs.call_budget.is_some_and(|budget| self.started_calls >= budget) {
-            let reason = format!("the turn's budget of {} calls is spent", self.started_calls);
+        let spent = self.spent_calls();
+        if cx.resolved.knobs.call_budget.is_some_and(|budget| spent >= budget) {
+            let reason = format!("the turn's budget of {spent} calls is spent");
+            return self.deny(slot, Denier::Budget, reason, cx);
+        }
+        if let Some(reason) = self.no_turns_left(&tool, cx) {
             return self.deny(slot, Denier::Budget, reason, cx);
         }
         let credentials = &tool.descriptor.credentials;

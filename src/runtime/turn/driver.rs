@@ -12,10 +12,10 @@ use tokio::sync::{Mutex, Notify, mpsc};
 use super::machine::{Effect, Input, Lent, Turn, TurnEnd};
 use super::slots::Ticket;
 use crate::base::caught::caught;
-use crate::base::world::Millis;
+use crate::base::world::{Millis, World};
 use crate::journal::Entry;
 use crate::runtime::BoxFuture;
-use crate::runtime::exec::{self, Acts, Ended, Workspace};
+use crate::runtime::exec::{self, Acts, Delegate, Ended, Workspace};
 use crate::runtime::guard::{Approver, Envelope, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
 use crate::runtime::surface::{Emission, Renderer, Sinks};
@@ -54,6 +54,8 @@ pub struct Parties<'a> {
     pub watch: Watch<'a>,
     /// Who is shown what happens.
     pub shown: Shown<'a>,
+    /// Who runs delegates.
+    pub delegate: &'a dyn Delegate,
 }
 
 /// Who is shown what happens, and how.
@@ -80,11 +82,11 @@ struct Work<'a> {
 
 /// Runs one turn to its end.
 pub async fn drive(
+    mut turn: Turn,
     (text, envelope, provider): (String, Envelope, Arc<str>),
     parties: Parties<'_>,
     cx: &mut Lent<'_>,
 ) -> TurnEnd {
-    let mut turn = Turn::default();
     let (mut work, mut wakes): (Vec<Work<'_>>, Vec<Millis>) = (Vec::new(), Vec::new());
     let mut seen = cx.log.journal.entries().len();
     let mut input = Input::Begin { text, envelope, provider };
@@ -97,6 +99,7 @@ pub async fn drive(
         simulated: parties.simulated,
         broker: &cx.resolved.broker,
         hook_ms: cx.resolved.knobs.hook_timeout_ms,
+        delegate: parties.delegate,
     };
     let mut own: Vec<Signal> = Vec::new();
     loop {
@@ -108,7 +111,7 @@ pub async fn drive(
                 Effect::AbandonAsk => work.retain(|one| one.job != Job::Ask),
                 Effect::Withdraw(id) => work.retain(|one| one.job != Job::Prompt(id.clone())),
                 Effect::Abort(ticket) => abort(&mut work, &ticket),
-                effect => work.extend(others.begin(effect)),
+                effect => work.extend(others.begin(effect, cx.world)),
             }
         }
         // Before any of the work goes on: a start is shown before anything runs.
@@ -197,11 +200,12 @@ struct Others<'a> {
     broker: &'a crate::runtime::credential::Broker,
     /// How long a hook may take.
     hook_ms: u64,
+    delegate: &'a dyn Delegate,
 }
 
 impl<'a> Others<'a> {
     /// Work for an effect; none for effects that are done at once.
-    fn begin(&self, effect: Effect) -> Option<Work<'a>> {
+    fn begin(&self, effect: Effect, world: &mut dyn World) -> Option<Work<'a>> {
         let stop = Arc::new(Notify::new());
         let (job, future): (Job, BoxFuture<'a, Input>) = match effect {
             Effect::Ask(name, payload) => {
@@ -248,6 +252,15 @@ impl<'a> Others<'a> {
                         Ended::Ran(ran) => Input::Finished(ticket, *ran),
                         Ended::TornDown(how) => Input::TornDown(ticket, how.to_owned()),
                     }
+                };
+                (Job::Under(under), Box::pin(future))
+            }
+            Effect::Delegate(ticket, request) => {
+                let (delegate, own) = (self.delegate, world.fork());
+                let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
+                let future = async move {
+                    let result = delegate.run(*request, own, &stopped).await;
+                    Input::Delegated(ticket, Box::new(result))
                 };
                 (Job::Under(under), Box::pin(future))
             }

@@ -16,6 +16,7 @@ use crate::journal::event::call::{
 use crate::journal::event::turn::{DispatchPlanned, StateUpdated};
 use crate::journal::outcome::{Blame, Denier, Fault};
 use crate::journal::receipt::Scope;
+use crate::runtime::catalog::Registered;
 use crate::runtime::evidence::settle::{Settled, Settling, settle};
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::key;
@@ -60,7 +61,8 @@ impl Turn {
                 Stage::Queued(ready) => {
                     let tool = ready.permitted().validated().resolved().tool();
                     let blocked = self.slots.iter().take(slot).any(|earlier| {
-                        open(&earlier.stage) && (!parallel || clashes(&earlier.stage, tool, cx))
+                        open(&earlier.stage)
+                            && (!parallel || self.clashes(&earlier.stage, tool, cx))
                     });
                     if blocked {
                         if parallel {
@@ -74,6 +76,21 @@ impl Turn {
                 _ => {}
             }
         }
+    }
+
+    /// Whether what an earlier call may touch, and a tool, may not run at the same time.
+    fn clashes(&self, earlier: &Stage, tool: &Arc<Registered>, cx: &Lent<'_>) -> bool {
+        let other = match earlier {
+            Stage::Queued(ready)
+            | Stage::Rechecking(ready)
+            | Stage::Running { ready, .. }
+            | Stage::Aborting { ready, .. }
+            | Stage::Backoff { ready, .. } => ready,
+            _ => return false,
+        };
+        let other = self.reach(other.permitted().validated().resolved().tool(), cx);
+        let own = self.reach(tool, cx);
+        other.iter().any(|one| own.iter().any(|two| (cx.steps.conflict)(one, two)))
     }
 
     /// The last look before the start: is the word still good, did the file change, did the same
@@ -150,20 +167,18 @@ impl Turn {
         let ticket = self.ticket(slot, attempt);
         self.slots.put(slot, Stage::Running { ready: Arc::clone(&ready), attempt, deadline });
         if let Some(view) = self.view.clone() {
-            self.out.push(Effect::Start(ticket, ready, view));
+            let effect = match self.hand_over(&ticket, (&ready, &view), cx) {
+                Some(request) => Effect::Delegate(ticket, Box::new(request)),
+                None => Effect::Start(ticket, ready, view),
+            };
+            self.out.push(effect);
         }
         self.out.push(Effect::Wake(deadline));
     }
 
     /// A call ended by itself.
     pub(super) fn finished(&mut self, ticket: &Ticket, ran: Ran, cx: &mut Lent<'_>) {
-        let runs = self.current(ticket)
-            && matches!(
-                &self.slots.get(ticket.slot).stage,
-                Stage::Running { attempt, .. } | Stage::Aborting { attempt, .. }
-                    if *attempt == ticket.attempt
-            );
-        if !runs {
+        if !self.runs(ticket) {
             return late(ticket, Some(&ran), cx);
         }
         let (Stage::Running { ready, attempt, .. } | Stage::Aborting { ready, attempt, .. }) =
@@ -173,6 +188,16 @@ impl Turn {
         };
         self.ended(ticket.slot, (ready, attempt), ran, cx);
         self.advance(cx);
+    }
+
+    /// Whether a ticket names an attempt that has not ended.
+    pub(super) fn runs(&self, ticket: &Ticket) -> bool {
+        self.current(ticket)
+            && matches!(
+                &self.slots.get(ticket.slot).stage,
+                Stage::Running { attempt, .. } | Stage::Aborting { attempt, .. }
+                    if *attempt == ticket.attempt
+            )
     }
 
     /// Tries again, or settles.
@@ -382,22 +407,6 @@ impl Turn {
 /// Beyond a tool's own time limit, before the machine tears it down itself: adapters end their own
 /// work first, and keep what it left.
 const GRACE_MS: u64 = 1_000;
-
-fn clashes(
-    earlier: &Stage,
-    tool: &Arc<crate::runtime::catalog::Registered>,
-    cx: &Lent<'_>,
-) -> bool {
-    let other = match earlier {
-        Stage::Queued(ready)
-        | Stage::Rechecking(ready)
-        | Stage::Running { ready, .. }
-        | Stage::Aborting { ready, .. }
-        | Stage::Backoff { ready, .. } => ready,
-        _ => return false,
-    };
-    (cx.steps.conflict)(other.permitted().validated().resolved().tool(), tool)
-}
 
 /// The same for every attempt of a call, and for no other call.
 fn idempotency_key(session: &str, call: &str) -> String {

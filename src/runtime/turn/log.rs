@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::world::World;
+use crate::journal::event::catalog::ToolVerified;
+use crate::journal::event::turn::SessionOpened;
 use crate::journal::{Entry, Event, Journal};
+use crate::runtime::resolved::Resolved;
 
 /// Writes a session's journal. Facts about a call are caused by that call's fact before; facts
 /// about the turn by the turn's.
@@ -83,5 +86,28 @@ impl Log {
             at: world.now(),
             event,
         }
+    }
+}
+
+/// The session's rules and tools as facts.
+pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
+    let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
+    let opened = SessionOpened {
+        scopes: resolved.principal.scopes.iter().cloned().collect(),
+        canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
+        max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),
+        receipts: resolved.receipt_key.is_some(),
+        scope: Some(scope.to_owned()),
+        excluded_tools: resolved.excluded.iter().cloned().collect(),
+        approver: Some(channel.to_owned()),
+        ..SessionOpened::new(resolved.principal.id.clone())
+    };
+    log.fact(world, opened);
+    for tool in resolved.registry.iter() {
+        let fact = ToolVerified {
+            effects_declared: true,
+            ..ToolVerified::new(tool.id().clone(), tool.version)
+        };
+        log.fact(world, fact);
     }
 }

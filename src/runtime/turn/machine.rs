@@ -19,7 +19,7 @@ use crate::journal::event::turn::{
 };
 use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::{Dialect, Message, Payload, Reply, Transcript, payload};
-use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready};
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
@@ -48,6 +48,8 @@ pub enum Input {
     Answered(Answer, &'static str),
     /// A call ended by itself.
     Finished(Ticket, Ran),
+    /// A delegate is back.
+    Delegated(Ticket, Box<DelegateResult>),
     /// Everything of a call is gone, by these means.
     TornDown(Ticket, String),
     /// Somebody wants the turn to end.
@@ -79,6 +81,8 @@ pub enum Effect {
     Withdraw(String),
     /// Run a call; a search looks among what waits in the view.
     Start(Ticket, Arc<Ready>, Arc<CompiledView>),
+    /// Run a delegate; it answers with `Delegated`, whatever becomes of it.
+    Delegate(Ticket, Box<DelegateRequest>),
     /// Tear down whatever runs under this ticket. A call answers with `TornDown`, or with
     /// `Finished` when it was faster; a hook or an inspection is dropped.
     Abort(Ticket),
@@ -196,10 +200,22 @@ pub struct Turn {
     steering: VecDeque<Arc<str>>,
     provider: Arc<str>,
     pub(super) activated: ActivatedSet,
+    /// Calls that are set aside for delegates, by the call that delegates.
+    pub(super) lent: BTreeMap<Arc<str>, u32>,
     message: Arc<str>,
 }
 
 impl Turn {
+    /// A turn in which these deferred tools can be called from the start.
+    pub fn with(activated: ActivatedSet) -> Self {
+        Self { activated, ..Self::default() }
+    }
+
+    /// What the user said at its beginning.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Takes one input and says what is to be done. Total: an input that comes too late changes
     /// nothing, and where it carries a result that is a fact.
     pub fn step(&mut self, input: Input, cx: &mut Lent<'_>) -> Vec<Effect> {
@@ -216,6 +232,7 @@ impl Turn {
             Input::Inspected(ticket, operand) => self.inspected(&ticket, operand, cx),
             Input::Answered(answer, channel) => self.answered(&answer, channel, cx),
             Input::Finished(ticket, ran) => self.finished(&ticket, ran, cx),
+            Input::Delegated(ticket, result) => self.delegated(&ticket, *result, cx),
             Input::TornDown(ticket, how) => self.torn_down(&ticket, how, cx),
             Input::Cancel(cause) => self.cancel(&cause, cx),
             Input::Elapsed => self.elapsed(cx),

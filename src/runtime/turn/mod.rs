@@ -8,6 +8,7 @@
 //! Inspected(ticket, digest)   Inspect(ticket, files)            -> workspace
 //! Answered(answer)            Prompt(request), Withdraw(id)     -> approver
 //! Finished(ticket, ran)       Start(ticket, ready)              -> exec
+//! Delegated(ticket, result)   Delegate(ticket, request)         -> a session of its own
 //! TornDown(ticket)            Abort(ticket)                     -> whoever runs under it
 //! Elapsed                     Wake(at)                          -> clock
 //! Cancel, Steered, Switched, Revoked                            <- outside
@@ -19,12 +20,15 @@
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
 //! `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs),
-//! `cancel`, `control` (circles), `append`, `pin`, then `driver`.
+//! `child` (what a delegate is given), `cancel`, `control` (circles), `append`, `pin`, then `driver`
+//! and `delegate` (a session inside a session).
 
 pub mod append;
 mod authority;
 mod cancel;
+mod child;
 pub mod control;
+pub mod delegate;
 pub mod driver;
 mod execute;
 pub mod log;

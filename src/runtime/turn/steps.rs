@@ -28,7 +28,7 @@ use crate::runtime::guard::{
 use crate::runtime::policy::{self, Judgement, Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::compile::MayExpose;
-use crate::runtime::view::{ActivatedSet, View};
+use crate::runtime::view::{ActivatedSet, View, delegated};
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
 use crate::tool::schema::ArgumentError;
@@ -85,6 +85,8 @@ pub struct Steps {
     pub redact_known: Redact,
     /// Step 8: what of a search's finds can be called from the next request on.
     pub activate: fn(&mut ActivatedSet, &[ToolId], &View) -> Vec<ToolId>,
+    /// Step 7: which of the view's tools a delegate gets.
+    pub delegated: fn(&Registered, &View) -> Vec<ToolId>,
     /// Step 9: the order in which slots are appended.
     pub append_order: fn(usize) -> Vec<usize>,
     /// Step 10: whether the calls of the turn go in circles.
@@ -129,6 +131,7 @@ impl Steps {
         redact,
         redact_known,
         activate: ActivatedSet::activate,
+        delegated,
         append_order,
         loop_guard: control::loop_guard,
         next,
