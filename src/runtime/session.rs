@@ -1,25 +1,30 @@
-//! The facade: open a session, say something, read the journal.
+//! The facade: open a session or resume one, say something, read the journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex as Held, PoisonError};
 
 use tokio::sync::{Mutex, mpsc};
 
+use super::catalog::Registered;
 use super::dialect::Transcript;
 use super::exec::Workspace;
 use super::guard::{Approver, Envelope, Grants, Hook};
 use super::provider::Provider;
 use super::resolved::Resolved;
+use super::resume::{self, Further, ResumeError};
+use super::state::AgentState;
 use super::turn::TurnEnd;
-use super::turn::driver::{Parties, Signal, drive};
+use super::turn::driver::{Parties, Signal, Watch, drive};
 use super::turn::log::Log;
-use super::turn::machine::Lent;
+use super::turn::machine::{Input, Lent};
+use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
+use crate::base::digest::Digest;
 use crate::base::secret::SecretSet;
 use crate::base::world::World;
 use crate::journal::event::catalog::ToolVerified;
 use crate::journal::event::turn::{ProviderFault, SessionOpened};
-use crate::journal::{Entry, Journal};
+use crate::journal::{Event, Journal};
 use crate::tool::id::ToolId;
 
 /// Everything a session is made of.
@@ -59,6 +64,7 @@ pub struct Session {
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
     grants: Grants,
+    reopened: Option<Reopened>,
     remote: (mpsc::UnboundedSender<Signal>, mpsc::UnboundedReceiver<Signal>),
 }
 
@@ -76,8 +82,30 @@ impl Remote {
 
 impl Session {
     /// Opens a session and records its rules and its registered tools.
-    pub fn open(mut parts: Parts) -> Self {
-        let mut log = Log::new(Arc::clone(&parts.id));
+    pub fn open(parts: Parts) -> Self {
+        let log = Log::new(Arc::clone(&parts.id));
+        Self::begin(parts, log)
+    }
+
+    /// Rebuilds a session from its journal and goes on in it: under the same id, with the messages,
+    /// the failures and the grants that the journal says, and with ids that it does not know. A turn
+    /// that had not ended goes on before the next one does.
+    ///
+    /// # Errors
+    /// Why the journal cannot be gone on with.
+    pub fn resume(mut parts: Parts, journal: Journal) -> Result<Self, ResumeError> {
+        let read = resume::read(&journal, &parts.id, (&parts.resolved, &parts.steps))?;
+        parts.world = Box::new(Further::new(parts.world, read.ids));
+        let log = Log::resumed(Arc::clone(&parts.id), journal);
+        let mut session = Self::begin(parts, log);
+        session.transcript = read.transcript;
+        session.failures = read.state.failures();
+        session.grants = read.state.grants;
+        session.reopened = read.open;
+        Ok(session)
+    }
+
+    fn begin(mut parts: Parts, mut log: Log) -> Self {
         let channel = parts.approver.channel();
         opening(&mut log, &mut *parts.world, &parts.resolved, channel);
         let secrets = parts.resolved.broker.secrets();
@@ -99,6 +127,7 @@ impl Session {
             secrets,
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            reopened: None,
             remote: mpsc::unbounded_channel(),
         }
     }
@@ -114,8 +143,23 @@ impl Session {
         &mut self,
         text: String,
         envelope: Envelope,
-        watch: &mut (dyn FnMut(&Entry) -> Vec<Signal> + Send),
+        watch: Watch<'_>,
     ) -> TurnEnd {
+        self.go_on(watch).await;
+        let provider = Arc::clone(&self.provider);
+        self.drive(Input::Begin { text, envelope, provider }, watch).await
+    }
+
+    /// Ends the turn that was open when the session was resumed; `None` when there was none.
+    pub async fn go_on(&mut self, watch: Watch<'_>) -> Option<TurnEnd> {
+        let mut open = self.reopened.take()?;
+        if open.provider.is_empty() {
+            open.provider = Arc::clone(&self.provider);
+        }
+        Some(self.drive(Input::Resume(Box::new(open)), watch).await)
+    }
+
+    async fn drive(&mut self, first: Input, watch: Watch<'_>) -> TurnEnd {
         let parties = Parties {
             providers: &self.providers,
             approver: &self.approver,
@@ -134,8 +178,7 @@ impl Session {
             failures: &mut self.failures,
             grants: &mut self.grants,
         };
-        let message = (text, envelope, Arc::clone(&self.provider));
-        let end = drive(message, parties, &mut lent).await;
+        let end = drive(first, parties, &mut lent).await;
         self.log.set_turn(None);
         end
     }
@@ -143,6 +186,16 @@ impl Session {
     /// Reaches the session while a turn runs.
     pub fn remote(&self) -> Remote {
         Remote(self.remote.0.clone())
+    }
+
+    /// What the record says of the agent.
+    pub fn state(&self) -> AgentState {
+        AgentState::of(self.log.journal.entries())
+    }
+
+    /// Whether a turn is open that another process began.
+    pub fn is_open(&self) -> bool {
+        self.reopened.is_some()
     }
 
     /// The record so far.
@@ -167,7 +220,7 @@ impl Session {
     }
 }
 
-/// The session's rules and tools as facts.
+/// The session's rules as facts, and those of its tools that the journal does not know.
 pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
     let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
     let opened = SessionOpened {
@@ -180,8 +233,18 @@ pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved,
         approver: Some(channel.to_owned()),
         ..SessionOpened::new(resolved.principal.id.clone())
     };
+    let known: BTreeSet<(ToolId, Digest)> = log
+        .journal
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::ToolVerified(fact) => Some((fact.tool_id.clone(), fact.tool_version)),
+            _ => None,
+        })
+        .collect();
     log.fact(world, opened);
-    for tool in resolved.registry.iter() {
+    let new = |tool: &&Arc<Registered>| !known.contains(&(tool.id().clone(), tool.version));
+    for tool in resolved.registry.iter().filter(new) {
         let fact = ToolVerified {
             effects_declared: true,
             ..ToolVerified::new(tool.id().clone(), tool.version)

@@ -20,6 +20,7 @@ mod played;
 mod policy;
 mod prompts;
 mod redaction;
+mod resume;
 mod session;
 mod state;
 mod support;

@@ -16,7 +16,7 @@ use crate::base::world::Millis;
 use crate::journal::Entry;
 use crate::runtime::BoxFuture;
 use crate::runtime::exec::{self, Ended, Workspace};
-use crate::runtime::guard::{Approver, Envelope, Hook, HookCall, HookVerdict};
+use crate::runtime::guard::{Approver, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
 
 /// What may come from outside while a turn runs.
@@ -68,16 +68,12 @@ struct Work<'a> {
     future: BoxFuture<'a, Input>,
 }
 
-/// Runs one turn to its end.
-pub async fn drive(
-    (text, envelope, provider): (String, Envelope, Arc<str>),
-    parties: Parties<'_>,
-    cx: &mut Lent<'_>,
-) -> TurnEnd {
+/// Runs one turn from its first input to its end.
+pub async fn drive(first: Input, parties: Parties<'_>, cx: &mut Lent<'_>) -> TurnEnd {
     let mut turn = Turn::default();
     let (mut work, mut wakes): (Vec<Work<'_>>, Vec<Millis>) = (Vec::new(), Vec::new());
     let mut seen = cx.log.journal.entries().len();
-    let mut input = Input::Begin { text, envelope, provider };
+    let mut input = first;
     let Parties { signals, watch, .. } = parties;
     let others = Others {
         providers: parties.providers,

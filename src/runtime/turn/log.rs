@@ -23,6 +23,23 @@ impl Log {
         Self { journal: Journal::new(), session, turn: None, last: None, calls: BTreeMap::new() }
     }
 
+    /// Goes on with a journal that was written before. Its facts belong to no turn until one is
+    /// reopened.
+    pub fn resumed(session: Arc<str>, journal: Journal) -> Self {
+        let last = journal.entries().iter().rev().find(|entry| entry.call.is_none());
+        let last = last.map(|entry| entry.seq);
+        Self { last, journal, ..Self::new(session) }
+    }
+
+    /// Facts belong from here on to a turn that was open, and to its calls.
+    pub fn reopen(&mut self, turn: Arc<str>) {
+        let entries = self.journal.entries().iter();
+        let own = entries.filter(|entry| entry.turn.as_ref() == Some(&turn));
+        self.calls =
+            own.filter_map(|one| Some((Arc::clone(one.call.as_ref()?), one.seq))).collect();
+        self.turn = Some(turn);
+    }
+
     /// The session's id.
     pub fn session(&self) -> &Arc<str> {
         &self.session
