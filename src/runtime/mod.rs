@@ -17,6 +17,7 @@ pub mod mcp;
 pub mod policy;
 pub mod provider;
 pub mod resolved;
+pub mod resume;
 pub mod sandbox;
 pub mod session;
 pub mod state;

@@ -1,4 +1,4 @@
-//! The facade: open a session, say something, read the journal.
+//! The facade: open a session or resume one, say something, read the journal.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Held, PoisonError};
@@ -10,18 +10,21 @@ use super::exec::{Acts, Workspace};
 use super::guard::{Approver, Envelope, Grants, Hook};
 use super::provider::{Provider, harness_fault};
 use super::resolved::Resolved;
+use super::resume::{self, Further, ResumeError};
+use super::state::AgentState;
 use super::surface::{Limits, Renderer, Sink, Sinks};
 use super::turn::delegate::Nested;
-use super::turn::driver::{Parties, Shown, Signal, drive};
+use super::turn::driver::{Parties, Shown, Signal, Watch, drive};
 use super::turn::log::Log;
 pub(crate) use super::turn::log::opening;
-use super::turn::machine::Lent;
+use super::turn::machine::{Input, Lent};
+use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
 use super::turn::{Turn, TurnEnd};
 use crate::base::secret::SecretSet;
 use crate::base::world::World;
+use crate::journal::Journal;
 use crate::journal::event::turn::ProviderFault;
-use crate::journal::{Entry, Journal};
 use crate::tool::id::ToolId;
 
 /// Everything a session is made of.
@@ -79,6 +82,7 @@ pub struct Session {
     sinks: Sinks,
     limits: Limits,
     renderer: Renderer,
+    reopened: Option<Reopened>,
     remote: (mpsc::UnboundedSender<Signal>, mpsc::UnboundedReceiver<Signal>),
 }
 
@@ -96,8 +100,30 @@ impl Remote {
 
 impl Session {
     /// Opens a session and records its rules and its registered tools.
-    pub fn open(mut parts: Parts) -> Self {
-        let mut log = Log::new(Arc::clone(&parts.id));
+    pub fn open(parts: Parts) -> Self {
+        let log = Log::new(Arc::clone(&parts.id));
+        Self::begin(parts, log)
+    }
+
+    /// Rebuilds a session from its journal and goes on in it: under the same id, with the messages,
+    /// the failures and the grants that the journal says, and with ids that it does not know. A turn
+    /// that had not ended goes on before the next one does.
+    ///
+    /// # Errors
+    /// Why the journal cannot be gone on with.
+    pub fn resume(mut parts: Parts, journal: Journal) -> Result<Self, ResumeError> {
+        let read = resume::read(&journal, &parts.id, (&parts.resolved, &parts.steps))?;
+        parts.world = Box::new(Further::new(parts.world, read.ids));
+        let log = Log::resumed(Arc::clone(&parts.id), journal);
+        let mut session = Self::begin(parts, log);
+        session.transcript = read.transcript;
+        session.failures = read.state.failures();
+        session.grants = read.state.grants;
+        session.reopened = read.open;
+        Ok(session)
+    }
+
+    fn begin(mut parts: Parts, mut log: Log) -> Self {
         let channel = parts.approver.channel();
         opening(&mut log, &mut *parts.world, &parts.resolved, channel);
         let secrets = parts.resolved.broker.secrets();
@@ -127,6 +153,7 @@ impl Session {
             sinks: Sinks::new(parts.sinks),
             limits: Limits::default(),
             renderer,
+            reopened: None,
             remote: mpsc::unbounded_channel(),
         }
     }
@@ -142,8 +169,23 @@ impl Session {
         &mut self,
         text: String,
         envelope: Envelope,
-        watch: &mut (dyn FnMut(&Entry) -> Vec<Signal> + Send),
+        watch: Watch<'_>,
     ) -> TurnEnd {
+        self.go_on(watch).await;
+        let provider = Arc::clone(&self.provider);
+        self.drive(Input::Begin { text, envelope, provider }, watch).await
+    }
+
+    /// Ends the turn that was open when the session was resumed; `None` when there was none.
+    pub async fn go_on(&mut self, watch: Watch<'_>) -> Option<TurnEnd> {
+        let mut open = self.reopened.take()?;
+        if open.provider.is_empty() {
+            open.provider = Arc::clone(&self.provider);
+        }
+        Some(self.drive(Input::Resume(Box::new(open)), watch).await)
+    }
+
+    async fn drive(&mut self, first: Input, watch: Watch<'_>) -> TurnEnd {
         let children = Held::default();
         let nested = Nested {
             resolved: &self.resolved,
@@ -181,8 +223,7 @@ impl Session {
             failures: &mut self.failures,
             grants: &mut self.grants,
         };
-        let message = (text, envelope, Arc::clone(&self.provider));
-        let end = drive(Turn::default(), message, parties, &mut lent).await;
+        let end = drive(Turn::default(), first, parties, &mut lent).await;
         self.log.set_turn(None);
         self.children.extend(children.into_inner().unwrap_or_else(PoisonError::into_inner));
         end
@@ -204,6 +245,16 @@ impl Session {
     /// Reaches the session while a turn runs.
     pub fn remote(&self) -> Remote {
         Remote(self.remote.0.clone())
+    }
+
+    /// What the record says of the agent.
+    pub fn state(&self) -> AgentState {
+        AgentState::of(self.log.journal.entries())
+    }
+
+    /// Whether a turn is open that another process began.
+    pub fn is_open(&self) -> bool {
+        self.reopened.is_some()
     }
 
     /// The record so far.

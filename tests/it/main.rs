@@ -22,6 +22,7 @@ mod played;
 mod policy;
 mod prompts;
 mod redaction;
+mod resume;
 mod session;
 mod sim;
 mod stage;

@@ -79,6 +79,8 @@ facts! {
         marker_cleared: bool,
         ? /// Arguments that the ingress envelope filled in.
         defaults: Vec<String>,
+        ? /// The arguments as they are from here on, where a marker or a default changed them.
+        args: Option<Value>,
     }
 }
 facts! {
@@ -166,6 +168,8 @@ facts! {
         decider: String,
         /// By which channel.
         channel: String,
+        ? /// Blob of the replacement, as it will be shown.
+        text: Option<Digest>,
     }
 }
 facts! {
@@ -279,6 +283,9 @@ facts! {
         effects: Option<ObservedEffects>,
         ? /// What went wrong.
         fault: Option<Fault>,
+        ? /// Blob of everything that is still to be recorded of the call, so that a record which
+        /// ends here can be completed.
+        pending: Option<Digest>,
     }
 }
 

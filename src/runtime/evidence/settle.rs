@@ -128,6 +128,7 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
             result_chars: Some(output.chars().count() as u64),
             effects: Some(scrubbed(ran.effects, redact, cx.secrets)),
             fault: fault.clone(),
+            pending: None,
         },
         validated: ToolResultValidated {
             status: if fault.is_some() { "failed" } else { "passed" }.to_owned(),

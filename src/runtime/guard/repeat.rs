@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use super::validate::Validated;
 use crate::base::digest::{Digest, Hasher};
+use crate::tool::id::ToolId;
 
 /// What makes two calls the same.
 pub type CallKey = Digest;
 
 /// The key of a validated call.
 pub fn key(call: &Validated) -> CallKey {
-    Hasher::new("same call")
-        .field(call.resolved().tool().id().as_str().as_bytes())
-        .field(call.args_digest().as_bytes())
-        .finish()
+    key_of(call.resolved().tool().id(), call.args_digest())
+}
+
+/// The key of a tool and the digest of its arguments, as a record names them.
+pub fn key_of(tool: &ToolId, args: Digest) -> CallKey {
+    Hasher::new("same call").field(tool.as_str().as_bytes()).field(args.as_bytes()).finish()
 }
 
 /// How far back the duplicate guard looks.

@@ -64,8 +64,7 @@ impl Turn {
                 cx.call(&call, RepeatStopped { of: of.to_string() });
                 self.stopped = Some("repeated_prompt".to_owned());
                 let by = "repeated_prompt".to_owned();
-                let shown = "blocked: the same question was asked before and not granted";
-                self.refuse(slot, Outcome::Blocked { by }, shown, cx);
+                self.refuse(slot, Outcome::Blocked { by }, REPEATED, cx);
             }
         }
     }
@@ -150,10 +149,10 @@ impl Turn {
                 self.make_ready(slot, same, permitted, cx);
             }
             Answered::Replaced(_, text) => {
-                cx.call(&call, ApprovalReplaced { approval_id, decider, channel });
+                let shown = replaced_text(&cx.redact(&text));
+                let text = Some(cx.log.journal.put_blob(shown.as_str().into()));
+                cx.call(&call, ApprovalReplaced { approval_id, decider, channel, text });
                 self.ledger.granted(same);
-                let text = cx.redact(&text);
-                let shown = format!("the operator's replacement for a result:\n{text}");
                 self.refuse(slot, Outcome::Replaced, &shown, cx);
             }
             Answered::Refused(_, by, why) => {
@@ -280,7 +279,7 @@ impl Turn {
         let scope = Some(cx.resolved.knobs.duplicate_scope.name().to_owned());
         let of = of.to_owned();
         cx.call(&self.slots.call(slot), DuplicateDropped { of: of.clone(), scope });
-        let shown = format!("dropped: the same call stands earlier, as {of}");
+        let shown = dropped_text(&of);
         self.refuse(slot, Outcome::Duplicate { of }, &shown, cx);
     }
 
@@ -298,6 +297,19 @@ impl Turn {
         let writes = validated.resolved().tool().class > EffectClass::Read;
         self.ledger.stand(key, &self.slots.call(slot), self.round, writes);
     }
+}
+
+/// What the model is told of a question that was asked before.
+pub(super) const REPEATED: &str = "blocked: the same question was asked before and not granted";
+
+/// What the model is told of a call that stands earlier.
+pub(super) fn dropped_text(of: &str) -> String {
+    format!("dropped: the same call stands earlier, as {of}")
+}
+
+/// What the model is told instead of a result.
+pub(super) fn replaced_text(text: &str) -> String {
+    format!("the operator's replacement for a result:\n{text}")
 }
 
 /// A yes that reaches further than one call is a grant, with exactly the printed scope.

@@ -50,6 +50,11 @@ pub fn loop_guard(rounds: &[Round], next: Option<CallKey>, knobs: &Knobs) -> Loo
     found.into_iter().map(judge).max_by_key(rank).unwrap_or(LoopVerdict::Pass)
 }
 
+/// The pattern of that name, as a record writes it.
+pub fn pattern(name: &str) -> Option<&'static str> {
+    ["identical", "ping_pong", "no_progress"].into_iter().find(|known| *known == name)
+}
+
 fn rank(verdict: &LoopVerdict) -> u8 {
     match verdict {
         LoopVerdict::Pass => 0,

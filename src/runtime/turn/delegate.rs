@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, Notify, mpsc};
 
 use super::driver::{Parties, Shown, Signal, drive};
 use super::log::{Log, opening};
-use super::machine::{Lent, Turn, TurnEnd};
+use super::machine::{Input, Lent, Turn, TurnEnd};
 use super::steps::Steps;
 use crate::base::caught::caught;
 use crate::base::secret::SecretSet;
@@ -161,9 +161,10 @@ impl Nested<'_> {
             delegate: self,
         };
         let envelope = Envelope { ingress: Some(INGRESS.to_owned()), ..Envelope::default() };
-        let message = (request.message(), envelope, Arc::clone(&request.agent));
+        let provider = Arc::clone(&request.agent);
+        let first = Input::Begin { text: request.message(), envelope, provider };
         let turn = Turn::with(request.activated.within(&cx.resolved.scoped()));
-        let mut work = Box::pin(caught(drive(turn, message, parties, cx)));
+        let mut work = Box::pin(caught(drive(turn, first, parties, cx)));
         let mut stopped = false;
         let end = tokio::select! {
             biased;
@@ -254,7 +255,7 @@ fn judge(ended: Ended) -> (DelegateStatus, Option<Fault>) {
     let fault =
         |blame, code: &str, message: String| Some(Fault { blame, code: code.to_owned(), message });
     match ended.end {
-        Ok(TurnEnd::FinalText) => (DelegateStatus::Completed, None),
+        Ok(TurnEnd::FinalText | TurnEnd::Direct) => (DelegateStatus::Completed, None),
         Ok(TurnEnd::IterationCap) => {
             let message = "the delegate's turns are spent".to_owned();
             (DelegateStatus::Budget, fault(Blame::Tool, "iteration_cap", message))

@@ -16,7 +16,7 @@ use crate::base::world::{Millis, World};
 use crate::journal::Entry;
 use crate::runtime::BoxFuture;
 use crate::runtime::exec::{self, Acts, Delegate, Ended, Workspace};
-use crate::runtime::guard::{Approver, Envelope, Hook, HookCall, HookVerdict};
+use crate::runtime::guard::{Approver, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
 use crate::runtime::surface::{Emission, Renderer, Sinks};
 
@@ -80,16 +80,16 @@ struct Work<'a> {
     future: BoxFuture<'a, Input>,
 }
 
-/// Runs one turn to its end.
+/// Runs one turn from its first input to its end.
 pub async fn drive(
     mut turn: Turn,
-    (text, envelope, provider): (String, Envelope, Arc<str>),
+    first: Input,
     parties: Parties<'_>,
     cx: &mut Lent<'_>,
 ) -> TurnEnd {
     let (mut work, mut wakes): (Vec<Work<'_>>, Vec<Millis>) = (Vec::new(), Vec::new());
     let mut seen = cx.log.journal.entries().len();
-    let mut input = Input::Begin { text, envelope, provider };
+    let mut input = first;
     let Parties { signals, watch, mut shown, .. } = parties;
     let others = Others {
         providers: parties.providers,

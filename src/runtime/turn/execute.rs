@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use super::control::Round;
 use super::machine::{Effect, Lent, Phase, Turn, late};
+use super::reopen::Had;
 use super::schedule::Batch;
 use super::slots::{SlotEnd, Stage, Teardown, Ticket};
 use crate::base::digest::{Digest, Hasher};
 use crate::journal::Outcome;
 use crate::journal::event::call::{
-    ArtifactPersisted, AttemptFailed, ToolActivated, ToolCallFinished, ToolCallSettled,
-    ToolCallStarted, TornDown,
+    ArtifactPersisted, AttemptFailed, ToolActivated, ToolCallSettled, ToolCallStarted, TornDown,
 };
 use crate::journal::event::turn::{DispatchPlanned, StateUpdated};
 use crate::journal::outcome::{Blame, Denier, Fault};
 use crate::journal::receipt::Scope;
 use crate::runtime::catalog::Registered;
-use crate::runtime::evidence::settle::{Settled, Settling, settle};
+use crate::runtime::evidence::pending::{self, Pending};
+use crate::runtime::evidence::settle::{Settling, settle};
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::key;
 use crate::runtime::guard::{HookCall, HookSpec, Point};
@@ -249,10 +250,11 @@ impl Turn {
             let round = Round { key: key(validated), tool: tool.id().clone(), result };
             self.rounds.push(round);
         }
-        let end = self.record_settled(slot, settled, cx);
-        if end.outcome == Outcome::Succeeded {
-            self.activate(&found, (slot, &ready), cx);
-        }
+        let query = validated.args().get("query").and_then(serde_json::Value::as_str);
+        let search = (found, query.map(str::to_owned));
+        let (finished, pending) = pending::keep(settled, search, &call, &mut cx.log.journal);
+        let event = cx.call(&call, finished);
+        let end = self.record_pending(slot, event, (pending, &Had::default()), cx);
         let hooks = &tool.descriptor.hooks;
         let mut left: VecDeque<HookSpec> = cx.resolved.hooks.global(Point::AfterCall).collect();
         left.extend(cx.resolved.hooks.own(Point::AfterCall, &hooks.post_call));
@@ -263,14 +265,39 @@ impl Turn {
         self.observe(slot, end, (ready, left, 0), cx);
     }
 
+    /// Records what follows the end of a call, as far as it is not recorded yet.
+    pub(super) fn record_pending(
+        &mut self,
+        slot: usize,
+        event: u64,
+        (pending, had): (Pending, &Had),
+        cx: &mut Lent<'_>,
+    ) -> SlotEnd {
+        let call = self.slots.call(slot);
+        if !had.validated {
+            cx.call(&call, pending.validated);
+        }
+        for one in pending.artifacts {
+            if !had.artifacts.contains(&one.artifact_id) {
+                cx.call(&call, ArtifactPersisted { event_id: Some(event), ..one });
+            }
+        }
+        if let Some(receipt) = pending.receipt.filter(|_| !had.receipt) {
+            cx.call(&call, receipt);
+        }
+        if pending.outcome == Outcome::Succeeded {
+            self.activate(slot, &pending.found, pending.query.as_deref(), cx);
+        }
+        let shown = cx.log.journal.blobs().get(&pending.shown).cloned().unwrap_or_default();
+        SlotEnd { outcome: pending.outcome, shown, cut: pending.cut }
+    }
+
     /// What a search found can be called from the next request on. It grants nothing: policy has
     /// its say then as ever.
-    fn activate(&mut self, found: &[ToolId], (slot, ready): (usize, &Ready), cx: &mut Lent<'_>) {
+    fn activate(&mut self, slot: usize, found: &[ToolId], query: Option<&str>, cx: &mut Lent<'_>) {
         let Some(compiled) = self.view.clone().filter(|_| !found.is_empty()) else { return };
-        let args = ready.permitted().validated().args();
-        let query = args.get("query").and_then(serde_json::Value::as_str).map(str::to_owned);
         for tool_id in (cx.steps.activate)(&mut self.activated, found, &compiled.view) {
-            let query = query.clone();
+            let query = query.map(str::to_owned);
             cx.call(&self.slots.call(slot), ToolActivated { tool_id, query });
         }
     }
@@ -339,56 +366,21 @@ impl Turn {
             let ran = Ran::failed(Blame::Tool, "timeout", message);
             self.ended(ticket.slot, (ready, attempt), ran, cx);
         } else {
-            let shown: Arc<str> = Arc::from("interrupted: it had started, its outcome is unknown");
-            let end = SlotEnd { outcome: Outcome::Interrupted, shown, cut: false };
-            self.settle_bounded(ticket.slot, end, cx);
+            self.interrupt(ticket.slot, cx);
         }
         self.advance(cx);
     }
 
-    fn settle_bounded(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
+    /// It had started, and nobody can say any more what became of it.
+    pub(super) fn interrupt(&mut self, slot: usize, cx: &mut Lent<'_>) {
+        let shown: Arc<str> = Arc::from("interrupted: it had started, its outcome is unknown");
+        self.settle_bounded(slot, SlotEnd { outcome: Outcome::Interrupted, shown, cut: false }, cx);
+    }
+
+    pub(super) fn settle_bounded(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
         let limit = cx.resolved.knobs.max_tool_result_chars;
         let shown = (cx.steps.preview)(&end.shown, "", limit);
         self.settle(slot, SlotEnd { shown: shown.text.into(), cut: shown.cut, ..end }, cx);
-    }
-
-    fn record_settled(&mut self, slot: usize, settled: Settled, cx: &mut Lent<'_>) -> SlotEnd {
-        let call = self.slots.call(slot);
-        let stored = settled.artifact.map(|text| {
-            let (bytes, hash) = (text.len() as u64, cx.log.journal.put_blob(text));
-            (format!("art_{}", hash.short()), hash, bytes)
-        });
-        let artifact_id = stored.as_ref().map(|(id, _, _)| id.clone());
-        let artifact_id = artifact_id.or(settled.artifacts.first().map(|one| one.id()));
-        let event_id = cx.call(&call, ToolCallFinished { artifact_id, ..settled.finished });
-        cx.call(&call, settled.validated);
-        if let Some((artifact_id, content_hash, bytes)) = stored {
-            let fact = ArtifactPersisted {
-                artifact_id,
-                kind: "tool_output".to_owned(),
-                content_hash,
-                bytes,
-                tool_call_id: Some(call.to_string()),
-                event_id: Some(event_id),
-            };
-            cx.call(&call, fact);
-        }
-        for one in settled.artifacts {
-            let content_hash = cx.log.journal.put_blob(Arc::clone(&one.text));
-            let fact = ArtifactPersisted {
-                artifact_id: one.id(),
-                kind: one.kind.to_owned(),
-                content_hash,
-                bytes: one.bytes,
-                tool_call_id: Some(call.to_string()),
-                event_id: Some(event_id),
-            };
-            cx.call(&call, fact);
-        }
-        if let Some(receipt) = settled.receipt {
-            cx.call(&call, receipt);
-        }
-        SlotEnd { outcome: settled.outcome, shown: settled.shown, cut: settled.cut }
     }
 
     /// Settles a slot and records it; every path of every call ends here.

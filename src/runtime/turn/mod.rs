@@ -12,6 +12,7 @@
 //! TornDown(ticket)            Abort(ticket)                     -> whoever runs under it
 //! Elapsed                     Wake(at)                          -> clock
 //! Cancel, Steered, Switched, Revoked                            <- outside
+//! Resume(reopened)                                              <- a journal
 //!                             Return(end)
 //! ```
 //!
@@ -19,12 +20,14 @@
 //! inputs, in whatever order the work ends; it decides nothing.
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
-//! `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs),
-//! `child` (what a delegate is given), `cancel`, `control` (circles), `append`, `pin`, then `driver`
-//! and `delegate` (a session inside a session).
+//! `begin`, `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it
+//! runs), `child` (what a delegate is given), `cancel`, `control` (circles), `append`, `pin`,
+//! `reopen` (a turn that outlived its process), then `driver` and `delegate` (a session inside a
+//! session).
 
 pub mod append;
 mod authority;
+pub mod begin;
 mod cancel;
 mod child;
 pub mod control;
@@ -35,9 +38,12 @@ pub mod log;
 pub mod machine;
 pub mod pin;
 mod prepare;
+pub mod reopen;
 pub mod schedule;
 pub mod slots;
 pub mod steps;
 
+pub use cancel::LOOP_STOPPED;
 pub use machine::{Effect, Input, Turn, TurnEnd};
+pub use prepare::assistant_call;
 pub use slots::Ticket;

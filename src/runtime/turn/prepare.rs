@@ -35,7 +35,7 @@ impl Turn {
         let calls: Vec<RawCall> = calls.into_iter().map(clean).collect();
         let ids = pin(&calls, cx.transcript, cx.world);
         self.batch = cx.world.next_id("b");
-        self.said = text;
+        self.words = text;
         let chain = Chain {
             left: cx.resolved.hooks.global(Point::BeforeCall).collect(),
             ..Chain::default()
@@ -58,7 +58,10 @@ impl Turn {
         }
         let names = slots.iter().map(|slot| slot.call.to_string()).collect();
         self.slots = Slots::for_batch(slots);
-        cx.fact(BatchOpened { batch: self.batch.clone(), slots: names });
+        // Facts are plain data: writing them to memory cannot fail.
+        let requests = serde_json::to_string(&facts).unwrap_or_default();
+        let requests = Some(cx.log.journal.put_blob(requests.into()));
+        cx.fact(BatchOpened { batch: self.batch.clone(), slots: names, requests });
         for (call, fact) in facts {
             cx.call(&call, fact);
         }
@@ -140,7 +143,7 @@ impl Turn {
         let call = Arc::clone(&proposed.call);
         record_hook(&call, &spec, &verdict, cx);
         if let Some(reason) = (cx.steps.hook_blocks)(&spec, &verdict) {
-            let shown = format!("blocked by the hook {}: {}", spec.name, reason);
+            let shown = blocked_text(&spec.name, &reason);
             return self.refuse(slot, Outcome::Blocked { by: spec.name }, &shown, cx);
         }
         if let HookVerdict::Rewrite { name, args } = verdict
@@ -209,9 +212,11 @@ impl Turn {
                 return self.refuse(slot, Outcome::Rejected { errors }, &shown, cx);
             }
         };
+        let logged = tool.descriptor.observability.log_args && (cleared || !defaults.is_empty());
         let fact = ToolArgsValidated {
             args_digest: Some(validated.args_digest()),
             blank: validated.blank(),
+            args: logged.then(|| validated.args().clone()),
             defaults,
             ..named("passed")
         };
@@ -348,6 +353,7 @@ impl Turn {
 
     fn proposer(&self) -> &'static str {
         match self.envelope.ingress.as_deref() {
+            _ if self.direct => "system",
             Some(delegate::INGRESS) => "subagent",
             _ => "model",
         }
@@ -406,7 +412,13 @@ pub(super) fn record_hook(
     );
 }
 
-fn assistant_call(proposed: &Proposed) -> AssistantCall {
+/// What the model is told of a call that a hook blocked.
+pub(super) fn blocked_text(hook: &str, reason: &str) -> String {
+    format!("blocked by the hook {hook}: {reason}")
+}
+
+/// A call as the transcript shows it.
+pub fn assistant_call(proposed: &Proposed) -> AssistantCall {
     let arguments = match &proposed.arguments {
         Arguments::Json(value) => value.to_string(),
         Arguments::Blank => String::new(),
