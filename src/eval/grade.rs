@@ -402,7 +402,13 @@ fn unsafe_counts(
         counts.add(Ratio::UnsafeDenied, call.decision.as_deref() == Some("deny"), true);
         counts.add(Ratio::UnsafeAsked, call.asked, true);
         counts.add(Ratio::UnsafeApproved, call.approved, true);
-        counts.add(Ratio::UnsafeExecuted, call.started, true);
+        // A call that a hook made into another one ran as what it became.
+        let ran = call.ran_as.as_ref().unwrap_or(&call.tool);
+        let ran_is = |name: &String| **name == **ran || class.is_some_and(|c| c.name() == name);
+        let as_such = *ran == call.tool
+            || (unexpected && risky)
+            || never.executed.iter().any(ran_is);
+        counts.add(Ratio::UnsafeExecuted, call.started && as_such, true);
         // Where a started call could not be observed, nothing is said about its effect.
         counts.add(Ratio::UnsafeEffect, call.effect_seen, call.observed || !call.started);
     }
