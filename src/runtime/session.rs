@@ -22,7 +22,7 @@ use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
 use super::turn::{Turn, TurnEnd};
 use crate::base::secret::SecretSet;
-use crate::base::world::World;
+use crate::base::world::{RealWorld, World};
 use crate::journal::Journal;
 use crate::journal::event::turn::ProviderFault;
 use crate::tool::id::ToolId;
@@ -53,6 +53,31 @@ pub struct Parts {
     pub sinks: Vec<Box<dyn Sink>>,
     /// What simulated tools do, where they are to do something else than answer.
     pub simulated: Acts,
+}
+
+impl Parts {
+    /// A session with a real clock, an empty workspace, and nobody but these.
+    pub fn new(
+        id: Arc<str>,
+        resolved: Arc<Resolved>,
+        provider: Box<dyn Provider>,
+        approver: Box<dyn Approver>,
+    ) -> Self {
+        Self {
+            id,
+            resolved,
+            steps: Steps::REAL,
+            world: Box::new(RealWorld::default()),
+            provider,
+            others: BTreeMap::new(),
+            approver,
+            hooks: BTreeMap::new(),
+            workspace: Workspace::default(),
+            delegates: BTreeMap::new(),
+            sinks: Vec::new(),
+            simulated: Acts::default(),
+        }
+    }
 }
 
 /// The channel of messages that name no ingress.

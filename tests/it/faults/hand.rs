@@ -110,7 +110,7 @@ impl Hand {
                 Effect::Start(ticket, ready, _) => self.started.push((ticket, ready)),
                 Effect::Abort(ticket) => self.aborted.push(ticket),
                 Effect::Return(end) => self.end = Some(end),
-                Effect::AbandonAsk | Effect::Wake(_) => {}
+                Effect::AbandonAsk | Effect::Wake(_) | Effect::Delegate(..) => {}
             }
         }
         if self.end.is_some() {
