@@ -114,10 +114,9 @@ impl Play {
     }
 
     pub fn parts(&self) -> Parts {
- delegates: BTreeMap::new(),
         let answers = self.answers.iter().map(|(tool, said)| ((*tool).to_owned(), said.clone()));
         Parts {
- delegates: BTreeMap::new(),
+            delegates: BTreeMap::new(),
             simulated: proofmark::runtime::exec::Acts::default(),
             sinks: Vec::new(),
             id: "s1".into(),

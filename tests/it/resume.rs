@@ -525,14 +525,12 @@ fn simulated(scene: &Scene, entries: &[Entry]) -> Resolved {
 }
 
 fn simulated_parts(scene: &Scene, cut: &Journal) -> Parts {
- sinks: Vec::new(),
- delegates: BTreeMap::new(),
     let hook: Arc<dyn Hook> = Arc::new(Saying("none", HookVerdict::Pass));
     let names = ["gatekeeper", "watcher", "mourner"];
     let answers = (0..40).map(|_| ("*".to_owned(), yes())).collect();
     Parts {
- sinks: Vec::new(),
- delegates: BTreeMap::new(),
+        sinks: Vec::new(),
+        delegates: BTreeMap::new(),
         id: "sim".into(),
         resolved: Arc::new(simulated(scene, cut.entries())),
         steps: Steps::REAL,

@@ -119,7 +119,7 @@ fn driven(scene: &Scene, script: &Script) -> Journal {
         .flat_map(|(tool, said)| std::iter::repeat_n((tool.clone(), said.clone()), 20))
         .collect();
     let mut session = Session::open(Parts {
- delegates: BTreeMap::new(),
+        delegates: BTreeMap::new(),
         simulated: proofmark::runtime::exec::Acts::default(),
         sinks: Vec::new(),
         id: "sim".into(),

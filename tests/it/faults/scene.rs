@@ -124,7 +124,7 @@ impl Play {
         let hooks: BTreeMap<String, Arc<dyn Hook>> =
             hooks.map(|(spec, said)| (spec.name, Arc::new(Says(said)) as Arc<dyn Hook>)).collect();
         let mut session = Session::open(Parts {
- delegates: BTreeMap::new(),
+            delegates: BTreeMap::new(),
             simulated: proofmark::runtime::exec::Acts::default(),
             sinks: Vec::new(),
             id: "s1".into(),
