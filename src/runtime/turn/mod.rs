@@ -20,8 +20,8 @@
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
 //! `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs),
-//! `child` (what a delegate is given), `cancel`, `control` (circles), `append`, `pin`, then `driver`
-//! and `delegate` (a session inside a session).
+//! `child` (what a delegate is given), `cancel`, `control` (circles), `append`, `pin`, then
+//! `driver` and `delegate` (a session inside a session).
 
 pub mod append;
 mod authority;
