@@ -13,6 +13,7 @@ mod bad_input;
 mod calibration;
 mod cli;
 mod delegates;
+mod delegates_limits;
 mod dialects;
 mod faults;
 mod import;

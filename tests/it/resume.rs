@@ -529,6 +529,7 @@ fn simulated_parts(scene: &Scene, cut: &Journal) -> Parts {
     let names = ["gatekeeper", "watcher", "mourner"];
     let answers = (0..40).map(|_| ("*".to_owned(), yes())).collect();
     Parts {
+        simulated: proofmark::runtime::exec::Acts::default(),
         sinks: Vec::new(),
         delegates: BTreeMap::new(),
         id: "sim".into(),

@@ -179,8 +179,8 @@ pub trait Delegate: Send + Sync {
     ) -> BoxFuture<'a, DelegateResult>;
 }
 
-/// Goal, constraints and evidence as the arguments of a call give them. Where they give no goal, all
-/// of them are it.
+/// Goal, constraints and evidence as the arguments of a call give them. Where they give no goal,
+/// all of them are it.
 pub fn asked(args: &Value) -> (String, Vec<String>, Vec<String>) {
     let list = |name: &str| -> Vec<String> {
         let items = args.get(name).and_then(Value::as_array).into_iter().flatten();

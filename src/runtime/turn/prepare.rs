@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use super::delegate;
 use super::machine::{Effect, Lent, Phase, Turn};
 use super::pin::pin;
 use super::slots::{Chain, Slot, SlotEnd, Slots, Stage, Ticket};
@@ -351,14 +350,6 @@ impl Turn {
         self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
     }
 
-    fn proposer(&self) -> &'static str {
-        match self.envelope.ingress.as_deref() {
-            _ if self.direct => "system",
-            Some(delegate::INGRESS) => "subagent",
-            _ => "model",
-        }
-    }
-
     /// Whether arguments are logged for a name; they are where nothing is known of it.
     fn logs_args(&self, name: &str) -> bool {
         let view = self.view.as_ref();
@@ -378,7 +369,7 @@ impl Turn {
             raw_args: raw_args.filter(|_| logged),
             provider_call_id: proposed.provider_id.clone(),
             index: Some(proposed.index),
-            proposed_by: Some(self.proposer().to_owned()),
+            proposed_by: Some("model".to_owned()),
             origin: Some(proposed.origin.name().to_owned()),
             ..ToolCallRequested::new(proposed.name.clone())
         }
