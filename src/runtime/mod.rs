@@ -2,8 +2,8 @@
 //!
 //! Folders in the order of a call's flow; each may import only those before it: `credential`,
 //! `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
-//! `provider`, `guard`, `exec`, `evidence`, `resolved`, `state`, `context`, `turn`, `resume`, then
-//! `session`, the facade.
+//! `provider`, `guard`, `exec`, `evidence`, `resolved`, `state`, `context`, `turn`, `resume`,
+//! `undo`, then `session`, the facade.
 
 pub mod catalog;
 pub mod context;
@@ -22,6 +22,7 @@ pub mod sandbox;
 pub mod session;
 pub mod state;
 pub mod turn;
+pub mod undo;
 pub mod view;
 
 /// A boxed future: what an asynchronous trait method returns.

@@ -88,7 +88,7 @@ impl Turn {
         if self.repeats(slot, ready.permitted().validated(), cx) {
             return;
         }
-        let operands = ready.permitted().validated().resolved().tool().operands();
+        let operands = self.operands(ready.permitted().validated().resolved().tool());
         if !operands.is_empty() && self.slots.get(slot).asked {
             let ticket = self.ticket(slot, 1);
             self.slots.put(slot, Stage::Rechecking(ready));
@@ -109,7 +109,7 @@ impl Turn {
         if ready.permitted().validated().is_bound_to(operand) {
             return self.launch(slot, ready, 1, cx);
         }
-        let why = "the file that would run is not the one that was approved".to_owned();
+        let why = "the file is not any more as it was when the call was approved".to_owned();
         self.deny(slot, Denier::ApprovalMismatch, why, cx);
     }
 

@@ -11,6 +11,7 @@
 //! TornDown(ticket)            Abort(ticket)                     -> whoever runs under it
 //! Elapsed                     Wake(at)                          -> clock
 //! Cancel, Steered, Switched, Revoked                            <- outside
+//! Propose(proposal)                                             <- whoever is no model
 //! Resume(reopened)                                              <- a journal
 //!                             Return(end)
 //! ```
@@ -19,9 +20,9 @@
 //! inputs, in whatever order the work ends; it decides nothing.
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
-//! `begin`, `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs),
-//! `cancel`, `control` (circles), `append`, `pin`, `reopen` (a turn that outlived its process), then
-//! `driver`.
+//! `begin`, `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it
+//! runs), `cancel`, `control` (circles), `append`, `pin`, `reopen` (a turn that outlived its
+//! process), then `driver`.
 
 pub mod append;
 mod authority;
