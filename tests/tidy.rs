@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Folders of the runtime in the order of a call's flow; each may import only those before it.
-const RUNTIME: [&str; 18] = [
+const RUNTIME: [&str; 19] = [
     "error",
     "credential",
     "sandbox",
@@ -46,6 +46,7 @@ const RUNTIME: [&str; 18] = [
     "context",
     "turn",
     "resume",
+    "undo",
 ];
 
 fn root() -> PathBuf {

@@ -3,7 +3,7 @@
 //! Folders in the order of a call's flow; each may import only those before it: `credential`,
 //! `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
 //! `provider`, `guard`, `exec`, `evidence`, `surface`, `resolved`, `state`, `context`, `turn`,
-//! `resume`, then `session`, the facade.
+//! `resume`, `undo`, then `session`, the facade.
 
 pub mod catalog;
 pub mod context;
@@ -23,6 +23,7 @@ pub mod session;
 pub mod state;
 pub mod surface;
 pub mod turn;
+pub mod undo;
 pub mod view;
 
 /// A boxed future: what an asynchronous trait method returns.

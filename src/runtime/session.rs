@@ -21,6 +21,7 @@ use super::turn::machine::{Input, Lent};
 use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
 use super::turn::{Turn, TurnEnd};
+use super::undo::{self, UndoRefusal};
 use crate::base::secret::SecretSet;
 use crate::base::world::{RealWorld, World};
 use crate::journal::Journal;
@@ -131,8 +132,8 @@ impl Session {
     }
 
     /// Rebuilds a session from its journal and goes on in it: under the same id, with the messages,
-    /// the failures and the grants that the journal says, and with ids that it does not know. A turn
-    /// that had not ended goes on before the next one does.
+    /// the failures and the grants that the journal says, and with ids that it does not know. A
+    /// turn that had not ended goes on before the next one does.
     ///
     /// # Errors
     /// Why the journal cannot be gone on with.
@@ -208,6 +209,23 @@ impl Session {
             open.provider = Arc::clone(&self.provider);
         }
         Some(self.drive(Input::Resume(Box::new(open)), watch).await)
+    }
+
+    /// Takes a call back: its inverse is proposed by the system, in a turn of its own and through
+    /// all guards. The journal says what became of it.
+    ///
+    /// # Errors
+    /// Why there is nothing to propose; nothing was recorded then.
+    pub async fn undo(&mut self, call: &str) -> Result<TurnEnd, UndoRefusal> {
+        self.go_on(&mut |_| Vec::new()).await;
+        let bundle = (&*self.resolved, &self.provider);
+        let proposal = undo::propose(&self.log.journal, call, bundle)?;
+        let arguments = &proposal.call.arguments;
+        if *(self.steps.redact_known)(&self.secrets, arguments) != **arguments {
+            // What would be restored holds what is a secret now.
+            return Err(UndoRefusal::NotKept(call.to_owned()));
+        }
+        Ok(self.drive(Input::Propose(Box::new(proposal)), &mut |_| Vec::new()).await)
     }
 
     async fn drive(&mut self, first: Input, watch: Watch<'_>) -> TurnEnd {

@@ -41,7 +41,7 @@ use crate::tools::tool;
 
 /// What a process leaves that is killed after so many entries: the entries as they are read from a
 /// file, and the texts that they name, directly or in another text.
-fn killed(journal: &Journal, after: usize) -> Journal {
+pub fn killed(journal: &Journal, after: usize) -> Journal {
     let mut lines = Vec::new();
     journal.entries()[..after].iter().for_each(|entry| format::write_line(entry, &mut lines));
     let lines = String::from_utf8(lines).unwrap();
@@ -80,7 +80,7 @@ fn starts(entries: &[Entry]) -> Vec<(Arc<str>, Option<u32>)> {
 }
 
 /// What must hold of every session that was killed and went on.
-fn sound(before: &Journal, session: &Session, key: &Secret, place: &str) {
+pub fn sound(before: &Journal, session: &Session, key: &Secret, place: &str) {
     let journal = session.journal();
     let (cut, all) = (before.entries().len(), journal.entries());
     assert!(!session.is_open(), "{place}: the turn ended");
@@ -456,121 +456,4 @@ fn a_journal_is_refused_where_it_cannot_be_gone_on_with() {
     let bare = Journal::from_parts(journal.entries().to_vec(), Blobs::default());
     assert!(matches!(refused(play.parts(), bare), Some(ResumeError::Text(_))));
     assert_eq!(refused(play.parts(), journal), None);
-}
-
-/// Says its last word, whatever it is asked.
-struct Done(&'static str);
-
-impl Provider for Done {
-    fn name(&self) -> &'static str {
-        self.0
-    }
-
-    fn reply<'a>(
-        &'a mut self,
-        payload: &'a Payload,
-    ) -> BoxFuture<'a, Result<Reply, ProviderFault>> {
-        assert_eq!(acceptable(payload), Ok(()));
-        Box::pin(std::future::ready(Ok(say("That is all."))))
-    }
-}
-
-/// The bundle that a simulated session ran on, as far as its journal says.
-fn simulated(scene: &Scene, entries: &[Entry]) -> Resolved {
-    let mut knobs = Knobs::default();
-    for entry in entries {
-        match &entry.event {
-            Event::SessionOpened(fact) => {
-                let limit = fact.max_tool_result_chars.unwrap();
-                knobs.max_tool_result_chars = usize::try_from(limit).unwrap();
-            }
-            Event::TurnStarted(fact) => {
-                let named = |dialect: &Dialect| dialect.name() == fact.dialect;
-                knobs.dialect = Dialect::ALL.into_iter().find(named).unwrap();
-                knobs.iteration_cap = fact.iteration_cap.unwrap();
-                knobs.parallel_tools = fact.parallel_tools;
-                if fact.duplicate_scope.as_deref() == Some("turn") {
-                    knobs.duplicate_scope = DuplicateScope::Turn;
-                }
-            }
-            _ => {}
-        }
-    }
-    let spec = |name: &str, point, observer, global| HookSpec {
-        name: name.to_owned(),
-        point,
-        priority: 1,
-        observer,
-        global,
-    };
-    Resolved {
-        hooks: Hooks::new(vec![
-            spec("gatekeeper", Point::BeforeCall, false, false),
-            spec("watcher", Point::BeforeCall, true, true),
-            spec("watcher", Point::AfterCall, true, false),
-            spec("mourner", Point::OnError, true, true),
-        ]),
-        registry: Arc::clone(&scene.registry),
-        principal: scene.principal.clone(),
-        rules: Arc::clone(&scene.rules),
-        environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
-        excluded: scene.excluded.clone(),
-        availability: Arc::clone(&scene.availability),
-        knobs,
-        intent: ("rules".to_owned(), Intent::default()),
-        broker: scene.broker.clone(),
-        receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: sim_key() }),
-        views: Arc::clone(&scene.views),
-    }
-}
-
-fn simulated_parts(scene: &Scene, cut: &Journal) -> Parts {
-    let hook: Arc<dyn Hook> = Arc::new(Saying("none", HookVerdict::Pass));
-    let names = ["gatekeeper", "watcher", "mourner"];
-    let answers = (0..40).map(|_| ("*".to_owned(), yes())).collect();
-    Parts {
-        simulated: proofmark::runtime::exec::Acts::default(),
-        sinks: Vec::new(),
-        delegates: BTreeMap::new(),
-        id: "sim".into(),
-        resolved: Arc::new(simulated(scene, cut.entries())),
-        steps: Steps::REAL,
-        world: Box::new(Ticking::from(cut.entries().last().map_or(0, |last| last.at))),
-        provider: Box::new(Done("sim")),
-        others: BTreeMap::from([("other".into(), Box::new(Done("other")) as Box<dyn Provider>)]),
-        approver: Box::new(Person::new(answers)),
-        hooks: names.map(|name| (name.to_owned(), Arc::clone(&hook))).into(),
-        workspace: Workspace::default(),
-    }
-}
-
-#[test]
-fn simulated_sessions_go_on_from_anywhere_and_once_more() {
-    let scene = Scene::new().unwrap();
-    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-    for number in 0..300 {
-        let mut choices = Random::new(session_seed(3, number));
-        let swarm = Swarm::draw(&mut choices);
-        let record = simulate(&scene, &Steps::REAL, (swarm, Mode::Chance), &mut choices);
-        let mut journal = record.journal;
-        if !broken(&journal, &sim_key()).is_empty() {
-            // What goes on from a broken record says nothing about going on.
-            continue;
-        }
-        for round in 0..2 {
-            let after = 1 + choices.pick(journal.entries().len());
-            let cut = killed(&journal, after);
-            let last = cut.entries().last().unwrap().event.name();
-            let place = format!("session {number}, round {round}, after {after}, {last}");
-            *seen.entry(last).or_default() += 1;
-            let mut session = Session::resume(simulated_parts(&scene, &cut), cut.clone())
-                .unwrap_or_else(|error| panic!("{place}: {error}"));
-            run(session.go_on(&mut |_| Vec::new()));
-            sound(&cut, &session, &sim_key(), &place);
-            run(session.turn("and then?".to_owned()));
-            sound(&cut, &session, &sim_key(), &place);
-            (journal, _) = session.close();
-        }
-    }
-    assert!(seen.len() > 25, "cuts of every kind: {seen:?}");
 }

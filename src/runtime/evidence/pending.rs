@@ -1,6 +1,6 @@
-//! What is still to be recorded of a call when its end is. It is kept beside the journal before that
-//! fact is written, and named by it: a process that ends in between loses nothing, and whoever goes
-//! on records the rest exactly as it would have been.
+//! What is still to be recorded of a call when its end is. It is kept beside the journal before
+//! that fact is written, and named by it: a process that ends in between loses nothing, and whoever
+//! goes on records the rest exactly as it would have been.
 
 use std::sync::Arc;
 
@@ -13,6 +13,9 @@ use crate::journal::event::call::{
 };
 use crate::journal::{Journal, Outcome};
 use crate::tool::id::ToolId;
+
+/// The kind of an artifact that an undo restores.
+pub const PRE_IMAGE: &str = "pre_image";
 
 /// Everything that follows a call's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +52,10 @@ pub fn keep(
         ..ArtifactPersisted::new(artifact_id, kind.to_owned(), content_hash, bytes)
     };
     let mut artifacts = Vec::new();
+    if let Some(text) = settled.pre_image {
+        let (bytes, hash) = (text.len() as u64, journal.put_blob(text));
+        artifacts.push(fact(format!("art_{}", hash.short()), PRE_IMAGE, hash, bytes));
+    }
     if let Some(text) = settled.artifact {
         let (bytes, hash) = (text.len() as u64, journal.put_blob(text));
         artifacts.push(fact(format!("art_{}", hash.short()), "tool_output", hash, bytes));
@@ -69,7 +76,8 @@ pub fn keep(
     };
     // Facts are plain data: writing them to memory cannot fail.
     let text = serde_json::to_string(&pending).unwrap_or_default();
-    let artifact_id = pending.artifacts.first().map(|one| one.artifact_id.clone());
+    let output = pending.artifacts.iter().find(|one| one.kind != PRE_IMAGE);
+    let artifact_id = output.map(|one| one.artifact_id.clone());
     let name = Some(journal.put_blob(text.into()));
     (ToolCallFinished { artifact_id, pending: name, ..settled.finished }, pending)
 }

@@ -69,10 +69,8 @@ impl Memory {
                     self.keys.insert(Arc::clone(call), known);
                 }
             }
-            Event::ToolPolicyChecked(fact) => {
-                if fact.effect_class.is_some_and(|class| class > EffectClass::Read) {
-                    self.writes.insert(Arc::clone(call));
-                }
+            Event::ToolPolicyChecked(fact) if fact.effect_class > Some(EffectClass::Read) => {
+                self.writes.insert(Arc::clone(call));
             }
             Event::ApprovalRequested(_) => {
                 if let Some(key) = self.key(call) {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::append::append;
 use super::machine::{Effect, Lent, Turn};
+use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::event::turn::{IntentDeclared, TurnStarted, UserPromptSubmitted};
-use crate::runtime::dialect::{Dialect, Message};
-use crate::runtime::guard::Envelope;
+use crate::runtime::catalog::Registered;
+use crate::runtime::dialect::{Dialect, Message, RawCall};
+use crate::runtime::guard::{Envelope, Validated};
 
 /// How much of a beginning is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -21,7 +23,62 @@ pub enum Begun {
     Intended,
 }
 
+/// A call that somebody other than a model proposes.
+#[derive(Debug)]
+pub struct Proposal {
+    /// What is asked for, in words, as the transcript will show it.
+    pub text: String,
+    /// Whom the session talks to.
+    pub provider: Arc<str>,
+    /// The call.
+    pub call: RawCall,
+    /// What it takes back.
+    pub undoes: Undoes,
+}
+
+/// What an undo must find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undoes {
+    /// The call that it takes back.
+    pub call: String,
+    /// The files that it changes; none where the inverse is not about files.
+    pub files: Vec<String>,
+    /// What they must still hold, as an operand's digest; `None` where there must be none.
+    pub left: Option<Digest>,
+}
+
 impl Turn {
+    /// A turn of one call, through all guards.
+    pub(super) fn propose(&mut self, proposal: Proposal, cx: &mut Lent<'_>) {
+        let turn = cx.world.next_id("t");
+        cx.log.set_turn(Some(turn.into()));
+        self.provider = proposal.provider;
+        self.message = cx.redact_known(&proposal.text).into();
+        self.direct = true;
+        self.undoes = Some(proposal.undoes);
+        self.begun(Begun::Prompted, None, cx);
+        self.compile(cx);
+        self.open_batch("".into(), vec![proposal.call], cx);
+        self.advance(cx);
+    }
+
+    /// Files whose content is part of what a call is allowed for.
+    pub(super) fn operands(&self, tool: &Registered) -> Vec<String> {
+        match &self.undoes {
+            Some(undoes) if !undoes.files.is_empty() => undoes.files.clone(),
+            _ => tool.operands(),
+        }
+    }
+
+    /// Why a call would take back more than it should: what the call it undoes had left is not
+    /// there any more.
+    pub(super) fn moved_on(&self, validated: &Validated) -> Option<String> {
+        let undoes = self.undoes.as_ref().filter(|undoes| !undoes.files.is_empty())?;
+        let same = validated.is_bound_to(undoes.left);
+        let files = undoes.files.join(", ");
+        (!same).then(|| format!("{files} has changed since {}, and would lose that", undoes.call))
+    }
+
     pub(super) fn begin(
         &mut self,
         text: &str,

@@ -105,7 +105,7 @@ impl Turn {
         if self.repeats(slot, ready.permitted().validated(), cx) {
             return;
         }
-        let operands = ready.permitted().validated().resolved().tool().operands();
+        let operands = self.operands(ready.permitted().validated().resolved().tool());
         if !operands.is_empty() && self.slots.get(slot).asked {
             let ticket = self.ticket(slot, 1);
             self.slots.put(slot, Stage::Rechecking(ready));
@@ -126,7 +126,7 @@ impl Turn {
         if (cx.steps.same_operand)(ready.permitted().validated(), operand) {
             return self.launch(slot, (ready, 1), operand, cx);
         }
-        let why = "the file that would run is not the one that was approved".to_owned();
+        let why = "the file is not any more as it was when the call was approved".to_owned();
         self.deny(slot, Denier::ApprovalMismatch, why, cx);
     }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::begin::{Proposal, Undoes};
 use super::control::{LoopVerdict, Round};
 use super::log::Log;
 use super::reopen::Reopened;
@@ -28,6 +29,7 @@ use crate::tool::id::ToolId;
 
 /// What can happen to a turn.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "an input is taken at once and never kept")]
 pub enum Input {
     /// The user said this, by this ingress.
     Begin {
@@ -62,6 +64,8 @@ pub enum Input {
     Switched(Arc<str>),
     /// A grant was taken back, by this person.
     Revoked(String, String),
+    /// Somebody other than a model proposes this one call, and no model is asked.
+    Propose(Box<Proposal>),
     /// The process that ran the turn is gone; what it left open goes on.
     Resume(Box<Reopened>),
 }
@@ -209,6 +213,7 @@ pub struct Turn {
     pub(super) lent: BTreeMap<Arc<str>, u32>,
     pub(super) message: Arc<str>,
     pub(super) direct: bool,
+    pub(super) undoes: Option<Undoes>,
 }
 
 impl Turn {
@@ -245,6 +250,7 @@ impl Turn {
             Input::Steered(text) => self.steered(&text, cx),
             Input::Switched(to) => self.switched(to, cx),
             Input::Revoked(grant, by) => self.revoked(&grant, by, cx),
+            Input::Propose(proposal) => self.propose(*proposal, cx),
             Input::Resume(reopened) => self.resume(*reopened, cx),
         }
         std::mem::take(&mut self.out)

@@ -12,6 +12,7 @@
 //! TornDown(ticket)            Abort(ticket)                     -> whoever runs under it
 //! Elapsed                     Wake(at)                          -> clock
 //! Cancel, Steered, Switched, Revoked                            <- outside
+//! Propose(proposal)                                             <- whoever is no model
 //! Resume(reopened)                                              <- a journal
 //!                             Return(end)
 //! ```

@@ -220,7 +220,7 @@ impl Turn {
             ..named("passed")
         };
         cx.call(&call, fact);
-        let operands = tool.operands();
+        let operands = self.operands(&tool);
         if operands.is_empty() {
             return self.judge(slot, validated, cx);
         }
@@ -273,6 +273,10 @@ impl Turn {
         {
             judgement.decision = Decision::Ask;
             judgement.reasons.insert(0, why.clone());
+        }
+        if let Some(why) = self.moved_on(&validated) {
+            judgement.decision = Decision::Deny;
+            judgement.reasons.insert(0, why);
         }
         let fact = ToolPolicyChecked {
             decision: judgement.decision.name().to_owned(),

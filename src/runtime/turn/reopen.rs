@@ -9,6 +9,7 @@
 //!   allowed it was a value of a process that is gone, so a person is asked anew. Hooks that have
 //!   seen it do not see it again. Where its arguments were not kept, or the view it was made under
 //!   cannot be had any more, it is settled without having started.
+//! - What no model proposed, such as an undo, is not gone on with: whoever proposed it is gone.
 //! - The model is asked again only where its reply had not been taken apart yet.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -43,6 +44,9 @@ pub const GONE: &str = "the process ended";
 
 /// Why a call whose arguments are not in the record never starts.
 pub const NOT_KEPT: &str = "the session was resumed and its arguments were not kept";
+
+/// Why a call that no model proposed never starts.
+pub const PROPOSER_GONE: &str = "whoever proposed it is gone; propose it again";
 
 /// A turn as its journal leaves it.
 #[derive(Debug)]
@@ -342,6 +346,11 @@ impl Turn {
             }
             Left::Lost => {
                 let cause = NOT_KEPT.to_owned();
+                let shown = format!("not started: {cause}");
+                self.refuse(slot, Outcome::Cancelled { cause }, &shown, cx);
+            }
+            Left::Open(..) if self.direct => {
+                let cause = PROPOSER_GONE.to_owned();
                 let shown = format!("not started: {cause}");
                 self.refuse(slot, Outcome::Cancelled { cause }, &shown, cx);
             }
