@@ -12,6 +12,7 @@
 mod bad_input;
 mod calibration;
 mod cli;
+mod coverage;
 mod dialects;
 mod faults;
 mod import;
@@ -20,6 +21,7 @@ mod metatool;
 mod policy;
 mod prompts;
 mod redaction;
+mod rules;
 mod session;
 mod support;
 mod tools;

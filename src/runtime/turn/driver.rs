@@ -247,7 +247,7 @@ async fn hooked(hook: Option<Arc<dyn Hook>>, call: &HookCall, stop: &Notify) -> 
     tokio::select! {
         biased;
         () = stop.notified() => failed("it was stopped".to_owned()),
-        said = caught(hook.run(call)) => said.unwrap_or_else(failed),
+        said = caught(async { hook.run(call).await }) => said.unwrap_or_else(failed),
         () = async { tokio::time::sleep(Duration::from_millis(HOOK_MS)).await } => {
             failed(format!("no answer within {HOOK_MS} ms"))
         }
