@@ -12,6 +12,7 @@
 mod bad_input;
 mod calibration;
 mod cli;
+mod coverage;
 mod delegates;
 mod delegates_limits;
 mod dialects;
@@ -25,6 +26,7 @@ mod prompts;
 mod redaction;
 mod resume;
 mod resume_simulated;
+mod rules;
 mod session;
 mod sim;
 mod stage;

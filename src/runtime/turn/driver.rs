@@ -298,7 +298,7 @@ async fn hooked(
     tokio::select! {
         biased;
         () = stop.notified() => failed("it was stopped".to_owned()),
-        said = caught(hook.run(call)) => said.unwrap_or_else(failed),
+        said = caught(async { hook.run(call).await }) => said.unwrap_or_else(failed),
         () = async { tokio::time::sleep(Duration::from_millis(limit)).await } => {
             failed(format!("no answer within {limit} ms"))
         }

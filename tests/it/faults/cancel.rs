@@ -1,4 +1,4 @@
-//! A cancelled turn: every call has its end, each says what is known of it, and the next turn works.
+//! A cancelled turn: every call has its end and says what is known of it, and the next turn works.
 
 use proofmark::runtime::dialect::Dialect;
 

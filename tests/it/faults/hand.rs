@@ -80,9 +80,14 @@ impl Hand {
 
     /// Begins another turn.
     pub fn begin(&mut self) {
+        self.begin_from(Envelope::default());
+    }
+
+    /// Begins another turn, whose message came in so.
+    pub fn begin_from(&mut self, envelope: Envelope) {
         self.turn = Turn::default();
         self.end = None;
-        let (text, envelope) = ("do it".to_owned(), Envelope::default());
+        let text = "do it".to_owned();
         self.give(Input::Begin { text, envelope, provider: "scripted".into() });
     }
 

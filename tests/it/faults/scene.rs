@@ -117,13 +117,32 @@ impl Play {
     }
 
     /// Plays it to its end; every request must be one that a provider accepts, and no law broken.
-    pub fn run(mut self) -> Played {
+    pub fn run(self) -> Played {
+        self.run_with(&|says| Arc::new(Says(says)))
+    }
+
+    /// As [`Self::run`], with hooks made by somebody else.
+    pub fn run_with(self, hook: &dyn Fn(HookVerdict) -> Arc<dyn Hook>) -> Played {
+        let turns = self.turns;
+        let mut session = self.open(hook);
+        let mut ends = Vec::new();
+        for _ in 0..turns {
+            ends.push(runtime().block_on(session.turn("do it".to_owned())));
+        }
+        assert_eq!(session.leftover(), None, "{ends:?}");
+        let (journal, transcript) = session.close();
+        lawful(&journal);
+        Played { ends, journal, transcript }
+    }
+
+    /// Opens its session.
+    pub fn open(mut self, hook: &dyn Fn(HookVerdict) -> Arc<dyn Hook>) -> Session {
         let resolved = Arc::new(self.resolved());
         let answers = self.answers.into_iter().map(|(tool, said)| (tool.to_owned(), said));
         let hooks = self.hooks.into_iter();
         let hooks: BTreeMap<String, Arc<dyn Hook>> =
-            hooks.map(|(spec, said)| (spec.name, Arc::new(Says(said)) as Arc<dyn Hook>)).collect();
-        let mut session = Session::open(Parts {
+            hooks.map(|(spec, says)| (spec.name, hook(says))).collect();
+        Session::open(Parts {
             delegates: BTreeMap::new(),
             simulated: proofmark::runtime::exec::Acts::default(),
             sinks: Vec::new(),
@@ -136,16 +155,7 @@ impl Play {
             approver: Box::new(Person::new(answers.collect())),
             hooks,
             workspace: self.workspace,
-        });
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let mut ends = Vec::new();
-        for _ in 0..self.turns {
-            ends.push(runtime.block_on(session.turn("do it".to_owned())));
-        }
-        assert_eq!(session.leftover(), None, "{ends:?}");
-        let (journal, transcript) = session.close();
-        lawful(&journal);
-        Played { ends, journal, transcript }
+        })
     }
 
     /// As [`Self::run`], where every turn must end with the model's last word.
@@ -161,6 +171,11 @@ pub struct Played {
     pub ends: Vec<TurnEnd>,
     pub journal: Journal,
     pub transcript: Transcript,
+}
+
+/// A runtime for one test.
+pub fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 /// The key of all receipts.
