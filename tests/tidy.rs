@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Folders of the runtime in the order of a call's flow; each may import only those before it.
-const RUNTIME: [&str; 14] = [
+const RUNTIME: [&str; 19] = [
     "error",
     "credential",
     "sandbox",
@@ -40,8 +40,13 @@ const RUNTIME: [&str; 14] = [
     "guard",
     "exec",
     "evidence",
+    "surface",
     "resolved",
+    "state",
+    "context",
     "turn",
+    "resume",
+    "undo",
 ];
 
 fn root() -> PathBuf {
@@ -322,7 +327,8 @@ fn every_metric_is_defined_in_words() {
 fn no_golden_without_its_suite() {
     for entry in fs::read_dir(root().join("golden")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if ["journals", "payloads", "views"].contains(&name.as_str()) {
+        let table = name.ends_with(".csv");
+        if table || ["journals", "payloads", "views"].contains(&name.as_str()) {
             continue;
         }
         let suite = root().join("suites").join(&name).join("suite.yaml");

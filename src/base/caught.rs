@@ -1,5 +1,6 @@
 //! Panics as values.
 
+use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
@@ -15,11 +16,21 @@ pub async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
         Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
         Err(panic) => Poll::Ready(Err(panic)),
     });
-    ended.await.map_err(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-        said.unwrap_or("a panic without words").to_owned()
-    })
+    ended.await.map_err(words)
+}
+
+/// Does `work`, which does not wait for anything.
+///
+/// # Errors
+/// What a panic said.
+pub fn caught_now<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(words)
+}
+
+fn words(panic: Box<dyn Any + Send>) -> String {
+    let said = panic.downcast_ref::<String>().map(String::as_str);
+    let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+    said.unwrap_or("a panic without words").to_owned()
 }
 
 #[cfg(test)]
@@ -36,5 +47,12 @@ mod tests {
             }
         };
         assert_eq!(runtime.block_on(caught(panics)), Err("no 7".to_owned()));
+        assert_eq!(caught_now(|| 1), Ok(1));
+        let panics = || {
+            if true {
+                panic!("never")
+            }
+        };
+        assert_eq!(caught_now(panics), Err("never".to_owned()));
     }
 }

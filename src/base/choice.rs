@@ -8,6 +8,9 @@ pub trait Choices {
     /// A number below `n`. With fewer than two there is nothing to decide, and nothing is recorded.
     fn pick(&mut self, n: usize) -> usize;
 
+    /// What was chosen so far.
+    fn path(&self) -> Vec<usize>;
+
     /// Whether something happens that happens once in `n` times.
     fn once_in(&mut self, n: usize) -> bool {
         self.pick(n) == n.saturating_sub(1) && n > 1
@@ -44,6 +47,10 @@ impl Choices for Random {
         self.made.push(picked);
         picked
     }
+
+    fn path(&self) -> Vec<usize> {
+        self.made.clone()
+    }
 }
 
 /// Choices from a list; beyond its end, and where a number is too large, the first possibility.
@@ -77,6 +84,10 @@ impl Choices for Replay {
         self.made.push(picked);
         picked
     }
+
+    fn path(&self) -> Vec<usize> {
+        self.made.clone()
+    }
 }
 
 /// Every possible list of choices, one after another, like the digits of an odometer.
@@ -106,12 +117,6 @@ impl Odometer {
         false
     }
 
-    /// Forgets what can still follow this place, so that the next list differs before it: the rest
-    /// was seen elsewhere.
-    pub fn prune(&mut self) {
-        self.digits.truncate(self.next);
-    }
-
     /// What was chosen so far.
     pub fn made(&self) -> Vec<usize> {
         self.digits.iter().take(self.next).map(|(digit, _)| *digit).collect()
@@ -129,6 +134,10 @@ impl Choices for Odometer {
         let picked = self.digits.get(self.next).map_or(0, |(digit, _)| *digit);
         self.next += 1;
         picked
+    }
+
+    fn path(&self) -> Vec<usize> {
+        self.made()
     }
 }
 

@@ -13,11 +13,19 @@ pub trait World: Send {
 
     /// A name not given before in this world, `<kind><number>`.
     fn next_id(&mut self, kind: &str) -> String;
+
+    /// A world of its own for a part of this one: its names are none that this world, or another
+    /// part of it, gives.
+    fn fork(&mut self) -> Box<dyn World> {
+        let within = format!("{}.", self.next_id(""));
+        Box::new(RealWorld { within, ids: 0 })
+    }
 }
 
 /// The machine's own clock; ids are counted, so that a session's ids are the same in every run.
 #[derive(Debug, Default)]
 pub struct RealWorld {
+    within: String,
     ids: u64,
 }
 
@@ -28,7 +36,7 @@ impl World for RealWorld {
 
     fn next_id(&mut self, kind: &str) -> String {
         self.ids += 1;
-        format!("{kind}{}", self.ids)
+        format!("{kind}{}{}", self.within, self.ids)
     }
 }
 
@@ -60,4 +68,19 @@ impl Stopwatch {
 #[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
 pub fn env_var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_parts_are_their_own() {
+        let mut world = RealWorld::default();
+        assert_eq!(world.next_id("t"), "t1");
+        let (mut one, mut other) = (world.fork(), world.fork());
+        let mut deeper = one.fork();
+        let names = [one.next_id("t"), other.next_id("t"), deeper.next_id("t"), world.next_id("t")];
+        assert_eq!(names, ["t2.2", "t3.1", "t2.1.1", "t4"]);
+    }
 }

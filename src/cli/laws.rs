@@ -16,6 +16,8 @@ use crate::law::registry;
 use crate::report::json::envelope;
 use crate::report::table::{Look, draw};
 use crate::sim::mutant::grade::{Graded, Outcome, grade, witness_key, witnesses};
+use crate::sim::mutant::steps::{self, StepGraded};
+use crate::sim::scene::Scene;
 
 /// Arguments of `laws`.
 #[derive(Debug, Args)]
@@ -113,9 +115,13 @@ pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError
             }
         }
     }
+    let scene = Scene::new().map_err(CliError::Environment)?;
+    let decided: Vec<StepGraded> =
+        steps::all().iter().map(|one| steps::grade(&scene, one, SEED, SESSIONS)).collect();
     let caught = |(one, _): &(Graded, &str)| one.outcome == Outcome::Caught && !one.decoy_flagged;
     let vacuous = graded.is_empty() || (!args.suites.is_empty() && on_suites == 0);
-    let bad = vacuous || !graded.iter().all(caught);
+    let noticed = |one: &StepGraded| one.outcome == Outcome::Caught && !one.decoy_flagged;
+    let bad = vacuous || !graded.iter().all(caught) || !decided.iter().all(noticed);
     let exit = if bad { Exit::Fail } else { Exit::Pass };
     match args.format {
         Format::Human => {
@@ -129,13 +135,23 @@ pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError
                     decoy.to_owned(),
                 ]
             });
+            let played = decided.iter().map(|one| {
+                let decoy = if one.decoy_flagged { "flagged" } else { "quiet" };
+                vec![
+                    named(one),
+                    one.outcome.name().to_owned(),
+                    one.caught_by.join(", "),
+                    "simulator".to_owned(),
+                    decoy.to_owned(),
+                ]
+            });
             let table = draw(
                 &["mutant", "outcome", "caught by", "shown on", "decoy"],
-                rows.collect(),
+                rows.chain(played).collect(),
                 Look::Terminal,
             );
-            output
-                .text(&format!("{table}\n{} mutants graded, {on_suites} on suites", graded.len()));
+            let count = graded.len() + decided.len();
+            output.text(&format!("{table}\n{count} mutants graded, {on_suites} on suites"));
         }
         Format::Json => {
             let mutants: Vec<Value> = graded
@@ -145,12 +161,27 @@ pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError
                         "caughtBy": one.caught_by, "decoyFlagged": one.decoy_flagged})
                 })
                 .collect();
+            let played = decided.iter().map(|one| {
+                json!({"basis": "simulator", "name": one.name, "outcome": one.outcome.name(),
+                    "fault": one.fault, "caughtBy": one.caught_by,
+                    "decoyFlagged": one.decoy_flagged, "reproduce": one.replay})
+            });
+            let mutants = mutants.into_iter().chain(played).collect();
             let mut answer = envelope(None, if bad { "fail" } else { "pass" }, exit.code());
             answer.insert("mutants".into(), Value::Array(mutants));
             output.json(&Value::Object(answer));
         }
     }
     Ok(exit)
+}
+
+/// Sessions that a decision mutant is played with at most, of one seed, so that every run says the
+/// same.
+const SEED: u64 = 1;
+const SESSIONS: u64 = 4_000;
+
+fn named(one: &StepGraded) -> String {
+    one.fault.map_or(one.name.to_owned(), |fault| format!("{} ({fault})", one.name))
 }
 
 fn journals(names: &[String]) -> Result<Vec<(Vec<Entry>, Blobs)>, CliError> {

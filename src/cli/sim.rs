@@ -49,7 +49,7 @@ pub struct SimArgs {
 /// What is to be told.
 #[derive(Default)]
 struct Answer {
-    schedules: Option<u64>,
+    schedules: Option<(u64, u64)>,
     found: Vec<Found>,
     options: Vec<&'static str>,
     reproduce: Option<String>,
@@ -116,7 +116,8 @@ fn again(bench: &mut Bench<'_>, list: &str) -> Result<Answer, CliError> {
 
 fn everything(bench: &mut Bench<'_>, calls: usize) -> Answer {
     let explored = explore::exhaustive(bench, calls);
-    let mut answer = Answer { schedules: Some(explored.schedules), ..Answer::default() };
+    let mut answer =
+        Answer { schedules: Some((explored.schedules, explored.pruned)), ..Answer::default() };
     if let Some((flavours, parallel, choices, found)) = explored.failure {
         let mode = if parallel { "parallel" } else { "sequential" };
         answer.shape = Some(format!("{mode} {flavours:?} with choices {}", to_text(&choices)));
@@ -128,7 +129,10 @@ fn everything(bench: &mut Bench<'_>, calls: usize) -> Answer {
 fn told(args: &SimArgs, bench: &Bench<'_>, answer: &Answer, seconds: f64) -> String {
     let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let mut out = match answer.schedules {
-        Some(schedules) => format!("{schedules} schedules, {:.0} a second\n", rate(schedules)),
+        Some((schedules, pruned)) => format!(
+            "{schedules} schedules, {pruned} of them cut short at a known state, {:.0} a second\n",
+            rate(schedules)
+        ),
         None if args.replay.is_some() => format!("{} events\n", bench.entries),
         None => format!(
             "seed {}: {} turns, {} calls ({:.2} a turn), {} events, {:.0} turns a second\n",
@@ -185,7 +189,8 @@ fn as_json(args: &SimArgs, bench: &Bench<'_>, answer: &Answer, exit: Exit) -> Ma
     json.insert("calls".into(), bench.calls.into());
     json.insert("events".into(), bench.entries.into());
     json.insert("callsPerTurn".into(), json!(per_turn(bench)));
-    json.insert("schedules".into(), json!(answer.schedules));
+    json.insert("schedules".into(), json!(answer.schedules.map(|(run, _)| run)));
+    json.insert("pruned".into(), json!(answer.schedules.map(|(_, pruned)| pruned)));
     json.insert("violations".into(), violations.into());
     json.insert("options".into(), options.into());
     json.insert("reproduce".into(), json!(answer.reproduce.as_ref().or(answer.shape.as_ref())));

@@ -34,6 +34,8 @@ pub struct CallFacts {
     pub approved: bool,
     /// Whether it ran.
     pub started: bool,
+    /// The tool that ran, by its id: another one where a hook renamed the call.
+    pub ran_as: Option<Arc<str>>,
     /// Whether an effect was seen: something written, deleted or reached.
     pub effect_seen: bool,
     /// Whether its effects were observed, and neither simulated nor unknown.
@@ -46,6 +48,11 @@ impl CallFacts {
     /// The tool's id; `phantom` for a name that was not offered.
     pub fn shown_as(&self) -> Arc<str> {
         if self.offered { Arc::clone(&self.tool) } else { "phantom".into() }
+    }
+
+    /// Whether it was asked for under a name, or ran as the tool of that name.
+    pub fn is(&self, name: &str) -> bool {
+        *self.tool == *name || self.ran_as.as_deref() == Some(name)
     }
 }
 
@@ -102,6 +109,7 @@ pub fn read(entries: &[Entry]) -> (Vec<CallFacts>, Tokens) {
                     asked: false,
                     approved: false,
                     started: false,
+                    ran_as: None,
                     effect_seen: false,
                     observed: false,
                     outcome: None,
@@ -137,7 +145,10 @@ fn note(call: &mut CallFacts, event: &Event) {
         }
         Event::ApprovalRequested(_) => call.asked = true,
         Event::ApprovalGranted(_) => call.approved = true,
-        Event::ToolCallStarted(_) => call.started = true,
+        Event::ToolCallStarted(facts) => {
+            call.started = true;
+            call.ran_as = facts.tool_id.as_ref().map(|id| id.as_str().into());
+        }
         Event::ToolCallFinished(facts) => {
             call.observed =
                 facts.effects.as_ref().is_some_and(|effects| effects.method == "workspace");

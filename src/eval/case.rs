@@ -8,10 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntry};
+use super::events::{EndName, ExpectedEvent, ExpectedEventEntry};
+use super::knobs::CaseKnobsEntry;
+use super::play::{
+    ActEntry, ApprovalEntry, EnvelopeEntry, HookEntry, Play, PlayedAnswer, SignalEntry,
+};
 use crate::base::digest::Digest;
 use crate::runtime::dialect::Dialect;
-use crate::runtime::guard::Verdict as Answer;
 use crate::runtime::provider::scripted::Step;
+use crate::runtime::resolved::Knobs;
 use crate::runtime::view::Availability;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
@@ -57,9 +62,26 @@ pub struct CaseEntry {
     /// The script: a file, or its steps.
     #[serde(default)]
     pub script: Option<ScriptEntry>,
+    /// Providers that a signal can switch to, by name, each with its script.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, ScriptEntry>,
+    /// How the messages come in; unsaid when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EnvelopeEntry")]
+    pub envelope: Option<EnvelopeEntry>,
+    /// Who looks at calls before and after they run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookEntry>,
     /// Answers to approval requests, in order; without any, nobody is there.
     #[serde(default)]
     pub approvals: Vec<ApprovalEntry>,
+    /// What comes from outside while a turn runs. A signal that is never sent is a mistake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<SignalEntry>,
+    /// What simulated tools do, by id: one entry for each start or attempt, in order. After them a
+    /// tool answers as its descriptor says; what is never played is a mistake.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, Vec<ActEntry>>,
     /// Files of the trial's workspace. `${secret:NAME}` stands for a planted secret, also in a
     /// file's name.
     #[serde(default)]
@@ -96,6 +118,10 @@ pub struct CaseEntry {
     /// How requests are spelled, when not as the suite says.
     #[serde(default)]
     pub dialect: Option<super::suite::DialectName>,
+    /// Settings of the runtime, where they are not the suite's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CaseKnobsEntry")]
+    pub knobs: Option<CaseKnobsEntry>,
     /// Labels.
     #[serde(default)]
     pub tags: Vec<String>,
@@ -199,35 +225,6 @@ pub enum FaultBlame {
     Model,
 }
 
-/// A scripted answer to an approval request.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ApprovalEntry {
-    /// The tool's id; `*` for any.
-    pub tool: String,
-    /// What is said.
-    pub answer: AnswerName,
-    /// The replacement, for `replace`; the reason, for `deny`. `${secret:NAME}` as in files.
-    #[serde(default)]
-    pub text: Option<String>,
-}
-
-/// Answers as written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerName {
-    /// Yes, once.
-    Approve,
-    /// The stronger confirmation.
-    Confirm,
-    /// No.
-    Deny,
-    /// A text instead of running.
-    Replace,
-    /// Nobody answers in time.
-    Timeout,
-}
-
 /// What must happen, as written.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -246,6 +243,14 @@ pub struct ExpectEntry {
     pub approval: ApprovalExpectEntry,
     /// The final text.
     pub r#final: Option<FinalEntry>,
+    /// Events of the journal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<ExpectedEventEntry>,
+    /// How the last turn ends. With `provider_fault`, that there is no reply is no fault of the
+    /// provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EndName")]
+    pub end: Option<EndName>,
 }
 
 /// One expected call as written.
@@ -355,7 +360,11 @@ pub struct Case {
     /// The script.
     pub script: Option<Arc<[Step]>>,
     /// Answers to approvals; `None` when nobody is there.
-    pub approvals: Option<Vec<(String, Answer)>>,
+    pub approvals: Option<Vec<PlayedAnswer>>,
+    /// Hooks, signals, and what else is played beside the model's words.
+    pub play: Play,
+    /// Settings, when not the suite's.
+    pub knobs: Option<Arc<Knobs>>,
     /// Files of the workspace.
     pub workspace: BTreeMap<String, String>,
     /// Names kept out.
@@ -403,6 +412,10 @@ pub struct Expectation {
     pub approval: ApprovalExpectEntry,
     /// The final text.
     pub r#final: FinalEntry,
+    /// Events of the journal.
+    pub events: Vec<ExpectedEvent>,
+    /// How the last turn ends.
+    pub end: Option<EndName>,
 }
 
 /// One expected call.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::case::Kind;
 use super::load::Suite;
+use crate::runtime::view::activation::is_search;
 
 /// Golden prompts a tool should have.
 pub const GOLDEN_PER_TOOL: usize = 4;
@@ -22,10 +23,16 @@ pub struct Coverage {
     pub golden: usize,
 }
 
+/// The tools that a suite measures: all but the search for deferred ones, which nobody's prompt
+/// asks for.
+pub fn measured(suite: &Suite) -> impl Iterator<Item = Arc<str>> + '_ {
+    let tools = suite.registry.iter().filter(|tool| !is_search(tool));
+    tools.map(|tool| tool.id().as_str().into())
+}
+
 /// Counts prompts by tool; a scaffold's placeholders count for nothing.
 pub fn coverage(suite: &Suite) -> Coverage {
-    let mut count: BTreeMap<Arc<str>, usize> =
-        suite.registry.iter().map(|tool| (tool.id().as_str().into(), 0)).collect();
+    let mut count: BTreeMap<Arc<str>, usize> = measured(suite).map(|tool| (tool, 0)).collect();
     let mut out = Coverage::default();
     for case in &suite.cases {
         if case.is_stub() {

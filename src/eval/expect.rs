@@ -39,8 +39,8 @@ pub struct Matching {
 }
 
 /// Matches one expected set: most names, then fewest failing arguments, then most compared ones,
-/// then most fitting fields. Among equals the order of replies is kept where that is possible,
-/// else the earliest calls are taken. The counts do not depend on the order of either list.
+/// then most fitting fields. Among equals the order of replies is kept where that is possible, then
+/// most outcomes fit, else the earliest calls are taken. The counts do not depend on the order of either list.
 pub fn matching(expected: &[ExpectedCall], actual: &[CallFacts], registry: &Registry) -> Matching {
     let fit = Fit::new(expected, actual, registry);
     let (total, mut pairs) = fit.assign(0..expected.len(), 0..actual.len());
@@ -89,7 +89,8 @@ const ORDER_STEPS: usize = 20_000;
 impl Fit {
     fn new(expected: &[ExpectedCall], actual: &[CallFacts], registry: &Registry) -> Self {
         let size = expected.len().max(actual.len()) as i128;
-        let unit = size * size + 1;
+        let end = size * size + 1;
+        let unit = end * (size + 1);
         let compared = unit * (PARTS * size + 1);
         let full = compared * (size + 1);
         let name = full * (size + 1);
@@ -113,7 +114,8 @@ impl Fit {
                 let counted = if want.args.is_some() { compared } else { 0 };
                 PARTS * unit + counted + full
             };
-            name + args + size - column as i128
+            let fits = want.outcome.as_deref().is_none_or(|wanted| Some(wanted) == got.outcome);
+            name + args + if fits { end } else { 0 } + size - column as i128
         };
         let row = |want| columns.iter().enumerate().map(|column| cell(want, column)).collect();
         let cells = expected.iter().map(row).collect();

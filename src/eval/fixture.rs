@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::actors::{Person, Watcher, hooks};
 use super::case::Case;
 use super::load::Suite;
+use super::play::PlayedAnswer;
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::Secret;
 use crate::base::world::RealWorld;
 use crate::runtime::credential::Broker;
 use crate::runtime::evidence::receipt::ReceiptKey;
-use crate::runtime::exec::Workspace;
-use crate::runtime::guard::approver::{Refusing, Scripted as ScriptedApprover};
-use crate::runtime::guard::{Approver, Hooks, Verdict};
+use crate::runtime::exec::{Acts, Workspace};
+use crate::runtime::guard::approver::Refusing;
+use crate::runtime::guard::{Approver, Verdict};
 use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
 use crate::runtime::provider::chooser::{Chooser, IndexCache};
@@ -72,20 +74,31 @@ pub fn seed(suite: &str, case: &str, provider: &str, trial: u32) -> Digest {
         .finish()
 }
 
-/// The suite's settings, with the case's own dialect.
+/// The case's settings, else the suite's, with the case's own dialect.
 fn knobs(suite: &Suite, case: &Case) -> Knobs {
-    let dialect = case.dialect.unwrap_or(suite.knobs.dialect);
-    Knobs { dialect, ..suite.knobs.clone() }
+    let knobs = case.knobs.as_deref().unwrap_or(&suite.knobs);
+    Knobs { dialect: case.dialect.unwrap_or(knobs.dialect), ..knobs.clone() }
 }
 
-/// The parts of one trial's session.
+/// Who declared what is intended, and what that is.
+fn intent(case: &Case) -> (String, Intent) {
+    match &case.intent {
+        Some(intent) => ("case".to_owned(), intent.clone()),
+        None => {
+            let user_goal = case.messages.first().cloned().unwrap_or_default();
+            ("rules".to_owned(), Intent { user_goal, ..Intent::default() })
+        }
+    }
+}
+
+/// The parts of one trial's session, and who watches it.
 pub fn build(
     suite: &Suite,
     case: &Case,
     provider: &str,
     id: (Arc<str>, Digest),
     shared: (&Shared, &SuiteShared),
-) -> Parts {
+) -> (Parts, Watcher) {
     let (id, seed) = id;
     let (run, suite_shared) = shared;
     let seed_text = seed.hex();
@@ -102,20 +115,18 @@ pub fn build(
         || suite.principal.clone(),
         |entry| Principal { id: entry.id.clone(), scopes: entry.scopes.iter().cloned().collect() },
     );
-    let intent = match &case.intent {
-        Some(intent) => ("case".to_owned(), intent.clone()),
-        None => {
-            let user_goal = case.messages.first().cloned().unwrap_or_default();
-            ("rules".to_owned(), Intent { user_goal, ..Intent::default() })
-        }
-    };
     let receipt_key = suite
         .knobs
         .receipts
         .then(|| ReceiptKey { id: "trial".to_owned(), key: receipt_key(&seed_text) });
-    let answers = case.approvals.as_ref().map(|answers| filled(&broker, answers));
+    let watcher = Watcher::new(case, &suite.registry);
+    let approver: Box<dyn Approver> = match &case.approvals {
+        Some(answers) => Box::new(Person::new(filled(&broker, answers), &watcher)),
+        None => Box::new(Refusing),
+    };
+    let (order, hooks) = hooks(&case.play.hooks);
     let resolved = Resolved {
-        hooks: Hooks::default(),
+        hooks: order,
         registry: Arc::clone(&suite.registry),
         principal,
         rules: Arc::clone(&suite.rules),
@@ -123,7 +134,7 @@ pub fn build(
         excluded: suite.excluded.union(&case.excluded).cloned().collect(),
         availability: Arc::clone(case.availability.as_ref().unwrap_or(&suite.availability)),
         knobs: knobs(suite, case),
-        intent,
+        intent: intent(case),
         broker,
         receipt_key,
         views: Arc::clone(&suite_shared.views),
@@ -132,31 +143,36 @@ pub fn build(
         "scripted" => Box::new(Scripted::new(case.script.clone().unwrap_or_default())),
         _ => Box::new(Chooser::new(Arc::clone(&run.indexes))),
     };
-    let approver: Box<dyn Approver> = match answers {
-        Some(answers) => Box::new(ScriptedApprover::new(answers)),
-        None => Box::new(Refusing),
-    };
-    Parts {
+    let others = case.play.others.iter().map(|(name, steps)| {
+        let provider: Box<dyn Provider> = Box::new(Scripted::new(Arc::clone(steps)));
+        (Arc::clone(name), provider)
+    });
+    let parts = Parts {
         id,
         resolved: Arc::new(resolved),
         steps: run.steps,
         world: Box::new(RealWorld::default()),
         provider,
-        others: BTreeMap::new(),
+        others: others.collect(),
         approver,
-        hooks: BTreeMap::new(),
+        hooks,
         workspace,
-    }
+        delegates: BTreeMap::new(),
+        sinks: Vec::new(),
+        simulated: Acts::new(case.play.tools.clone()),
+    };
+    (parts, watcher)
 }
 
 /// Answers with planted secrets where `${secret:NAME}` stands: people say such things too.
-fn filled(broker: &Broker, answers: &[(String, Verdict)]) -> Vec<(String, Verdict)> {
+fn filled(broker: &Broker, answers: &[PlayedAnswer]) -> Vec<PlayedAnswer> {
     let fill = |verdict: &Verdict| match verdict {
         Verdict::No { reason } => Verdict::No { reason: broker.fill(reason) },
         Verdict::Replace { text } => Verdict::Replace { text: broker.fill(text) },
         Verdict::Yes { .. } | Verdict::Timeout | Verdict::Unreachable => verdict.clone(),
     };
-    answers.iter().map(|(tool, verdict)| (tool.clone(), fill(verdict))).collect()
+    let one = |one: &PlayedAnswer| PlayedAnswer { verdict: fill(&one.verdict), ..one.clone() };
+    answers.iter().map(one).collect()
 }
 
 /// The receipt key of a trial, from its seed, so that reports are reproducible.

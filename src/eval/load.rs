@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::availability::{self, Place, keys};
 use super::case::Case;
+use super::knobs;
 use super::load_cases::{self, CaseFile, case_file};
 use super::metric;
 use super::prompts;
@@ -16,7 +17,6 @@ use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
-use crate::runtime::dialect::Rendering;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::compile::MAY_EXPOSE;
@@ -125,8 +125,10 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
     let base = Availability::default();
     let availability = availability::read(&keys, &base, &place, &mut loader.problems);
     let excluded = availability::excluded(&file.excluded_tools, &place, &mut loader.problems);
+    let own = (file.knobs.duplicate_exempt.as_slice(), file.knobs.loop_limits);
+    knobs::check(own, &place, &mut loader.problems);
     let found = &mut loader.problems;
-    cases.extend(load_cases::all(case_files, &file.name, &registry, &availability, found));
+    cases.extend(load_cases::all(case_files, &file, &registry, &availability, found));
     loader.check_ids(&cases);
     let look_alikes = loader.look_alikes((folder, &document), &file, &registry);
     loader.check_settings(&document, &file);
@@ -143,7 +145,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
     Ok(Suite {
         name: file.name.as_str().into(),
         folder: folder.to_path_buf(),
-        knobs: knobs(&file),
+        knobs: knobs::settings(&file.knobs),
         environment: Environment {
             credentials: file.credentials.clone().map(|names| names.into_iter().collect()),
             evaluation: true,
@@ -160,24 +162,6 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
         look_alikes,
         file,
     })
-}
-
-fn knobs(file: &SuiteFile) -> Knobs {
-    let written = &file.knobs;
-    Knobs {
-        parallel_tools: written.parallel_tools,
-        max_tool_result_chars: written.max_tool_result_chars,
-        receipts: written.receipts,
-        iteration_cap: written.iteration_cap,
-        dialect: written.dialect.dialect(),
-        rendering: Rendering {
-            use_when: written.rendering.use_when,
-            examples: written.rendering.examples,
-            hints: written.rendering.hints,
-        },
-        text: written.text,
-        ..Knobs::default()
-    }
 }
 
 impl Loader {

@@ -1,5 +1,6 @@
 //! Reading case files and scripts.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,22 +8,24 @@ use serde_json::{Value, json};
 
 use super::availability::{self, Place, keys};
 use super::case::{
-    AnswerName, ApprovalExpectEntry, CASE, CASES, Case, CaseEntry, CasesFile, Expectation,
-    ExpectedCall, ExpectedCallEntry, FaultBlame, Kind, NeverEntry, SCRIPT, ScriptEntry, ScriptFile,
-    StepEntry, is_frozen,
+    ApprovalExpectEntry, CASE, CASES, Case, CaseEntry, CasesFile, Expectation, ExpectedCall,
+    ExpectedCallEntry, FaultBlame, Kind, NeverEntry, SCRIPT, ScriptEntry, ScriptFile, StepEntry,
+    is_frozen,
 };
 use super::load::provider_problem;
-use super::prompts;
+use super::load_play::{self, Reader};
+use super::play::Play;
 use super::read::{normal, read, shown};
-use super::suite::DialectName;
+use super::suite::{DialectName, SuiteFile};
+use super::{events, knobs, prompts};
 use crate::base::canon::content_digest;
-use crate::base::document::Document;
+use crate::base::document::{Document, escape};
 use crate::base::problem::Problem;
 use crate::journal::event::turn::ProviderFault;
 use crate::runtime::catalog::{Registry, alias};
 use crate::runtime::dialect::{RawCall, Reply};
-use crate::runtime::guard::{AnswerScope, Verdict as Answer};
 use crate::runtime::provider::scripted::{Answer as StepAnswer, ExpectedRequest, Step};
+use crate::runtime::resolved::Knobs;
 use crate::runtime::view::Availability;
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
@@ -31,7 +34,7 @@ use crate::tool::matcher::Matcher;
 /// Where a case file stands, and in which suite.
 struct CaseContext<'a> {
     path: &'a Path,
-    suite: &'a str,
+    suite: &'a SuiteFile,
     registry: &'a Registry,
     availability: &'a Availability,
 }
@@ -69,7 +72,7 @@ pub(super) fn case_file(path: PathBuf) -> Result<CaseFile, Vec<Problem>> {
 /// The cases of all files, held against the tools; none where there is no tool.
 pub(super) fn all(
     files: Vec<CaseFile>,
-    suite: &str,
+    suite: &SuiteFile,
     registry: &Registry,
     availability: &Availability,
     problems: &mut Vec<Problem>,
@@ -103,7 +106,10 @@ fn case(
             Vec::new()
         }
     };
-    let script = script(cx, document, at, &entry, &mut problems);
+    let script = entry.script.as_ref().and_then(|written| {
+        script(cx, (document, &format!("{at}/script")), written, &mut problems)
+    });
+    let (play, others) = play(cx, (document, at), &entry, &mut problems);
     if let Some(provider) = &entry.provider {
         problems.extend(provider_problem(document, &format!("{at}/provider"), provider));
     }
@@ -115,18 +121,25 @@ fn case(
     let availability = availability::read(&keys, cx.availability, &place, &mut problems);
     let availability = keys.any().then(|| Arc::new(availability));
     let (never, approval) = promises(cx, document, at, &entry, &mut problems);
+    let events = events::read(&entry.expect.events, &place, &mut problems);
+    let approvals = Reader { place: &place, problems: &mut problems }.answers(&entry.approvals);
+    let knobs = own_knobs(cx, &place, &entry, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
-    let approvals = entry.approvals.iter().map(|one| (one.tool.clone(), answer(one))).collect();
+    let mut content: Vec<Value> = vec![written];
+    content.extend(script.iter().map(|(_, content)| content.clone()));
+    content.extend(others);
     Ok(Case {
         // Nothing chooses in a scripted case, so it belongs to neither part.
-        frozen: entry.script.is_none() && is_frozen(cx.suite, &entry.id),
+        frozen: entry.script.is_none() && is_frozen(&cx.suite.name, &entry.id),
         origin: format!("{}:{}", document.file, document.at(at).line.max(1)),
         kind,
         messages,
         provider: entry.provider.clone(),
-        approvals: (!entry.approvals.is_empty()).then_some(approvals),
+        approvals,
+        play,
+        knobs,
         workspace: entry.workspace,
         excluded,
         availability,
@@ -141,19 +154,62 @@ fn case(
             never,
             approval,
             r#final: entry.expect.r#final.unwrap_or_default(),
+            events,
+            end: entry.expect.end,
         },
-        // The script's own content counts, wherever it stands.
-        digest: match &script {
-            Some((_, content)) => content_digest("case", &json!([written, content])),
-            None => content_digest("case", &written),
+        // A script's own content counts, wherever it stands.
+        digest: match content.as_slice() {
+            [written] => content_digest("case", written),
+            all => content_digest("case", &json!(all)),
         },
         script: script.map(|(steps, _)| steps),
         id: entry.id.into(),
     })
 }
 
+/// The suite's settings with what the case says in their place; `None` where it says nothing.
+fn own_knobs(
+    cx: &CaseContext<'_>,
+    place: &Place<'_>,
+    entry: &CaseEntry,
+    problems: &mut Vec<Problem>,
+) -> Option<Arc<Knobs>> {
+    let own = entry.knobs.as_ref()?;
+    let exempt = own.duplicate_exempt.as_deref().unwrap_or_default();
+    knobs::check((exempt, own.loop_limits), place, problems);
+    Some(Arc::new(knobs::settings(&own.over(&cx.suite.knobs))))
+}
+
+/// What is played beside the model's words, and the content of scripts for its digest.
+fn play(
+    cx: &CaseContext<'_>,
+    (document, at): (&Document, &str),
+    entry: &CaseEntry,
+    problems: &mut Vec<Problem>,
+) -> (Play, Vec<Value>) {
+    let (mut others, mut contents) = (BTreeMap::new(), Vec::new());
+    for (name, written) in &entry.others {
+        let at = format!("{at}/others/{}", escape(name));
+        if let Some((steps, content)) = script(cx, (document, &at), written, problems) {
+            others.insert(Arc::from(name.as_str()), steps);
+            contents.push(content);
+        }
+    }
+    let place = Place { document, at, registry: cx.registry };
+    let mut reader = Reader { place: &place, problems };
+    let names: Vec<&str> = entry.others.keys().map(String::as_str).collect();
+    let play = Play {
+        envelope: load_play::envelope(entry),
+        hooks: reader.hooks(&entry.hooks),
+        signals: reader.signals(&entry.signals, &names),
+        tools: reader.acts(&entry.tools),
+        others,
+    };
+    (play, contents)
+}
+
 /// The id behind a name: an id, or a name that would be advertised for one.
-fn known(registry: &Registry, name: &str) -> Option<ToolId> {
+pub(super) fn known(registry: &Registry, name: &str) -> Option<ToolId> {
     let id = ToolId::parse(name)?;
     if registry.get(&id).is_some() {
         return Some(id);
@@ -232,18 +288,6 @@ fn kind(document: &Document, at: &str, entry: &CaseEntry, problems: &mut Vec<Pro
     }
 }
 
-fn answer(entry: &super::case::ApprovalEntry) -> Answer {
-    let text = entry.text.clone().unwrap_or_default();
-    match entry.answer {
-        AnswerName::Approve => Answer::Yes { strong: false, scope: AnswerScope::Once },
-        AnswerName::Confirm => Answer::Yes { strong: true, scope: AnswerScope::Once },
-        AnswerName::Deny if text.is_empty() => Answer::No { reason: "no".to_owned() },
-        AnswerName::Deny => Answer::No { reason: text },
-        AnswerName::Replace => Answer::Replace { text },
-        AnswerName::Timeout => Answer::Timeout,
-    }
-}
-
 fn alternatives(
     cx: &CaseContext<'_>,
     document: &Document,
@@ -309,18 +353,17 @@ fn expected_calls(
 
 fn script(
     cx: &CaseContext<'_>,
-    document: &Document,
-    at: &str,
-    entry: &CaseEntry,
+    (document, at): (&Document, &str),
+    written: &ScriptEntry,
     problems: &mut Vec<Problem>,
 ) -> Option<(Arc<[Step]>, Value)> {
-    let (steps, shown_in, at) = match entry.script.as_ref()? {
-        ScriptEntry::Steps(steps) => (steps.clone(), document.clone(), format!("{at}/script")),
+    let (steps, shown_in, at) = match written {
+        ScriptEntry::Steps(steps) => (steps.clone(), document.clone(), at.to_owned()),
         ScriptEntry::File(name) => {
             let path = normal(&cx.path.parent().unwrap_or(Path::new("")).join(name));
             if !path.is_file() {
                 let message = format!("there is no {}", shown(&path));
-                problems.push(document.problem(&format!("{at}/script"), message));
+                problems.push(document.problem(at, message));
                 return None;
             }
             let read = read(&path).map_err(|problem| vec![problem]).and_then(|text| {

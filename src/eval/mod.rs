@@ -4,20 +4,25 @@
 //! Reading order is the path of a case: `suite`, `prompts`, `case`, `select`, `fixture`, `trial`,
 //! `calls`, `expect`, `grade`, `metric`, `gate`, `baseline`, `runner`. Nothing here prints.
 
+pub mod actors;
 pub mod availability;
 pub mod baseline;
 pub mod calls;
 pub mod case;
 pub mod coverage;
+pub mod events;
 pub mod expect;
 pub mod fixture;
 pub mod gate;
 pub mod grade;
 pub mod interval;
+pub mod knobs;
 pub mod load;
 mod load_cases;
+mod load_play;
 pub mod metric;
 pub mod outcome;
+pub mod play;
 pub mod prompts;
 pub mod read;
 pub mod runner;

@@ -121,6 +121,8 @@ impl Row<'_> {
             provider: None,
             script: None,
             approvals: None,
+            play: Default::default(),
+            knobs: None,
             workspace: BTreeMap::new(),
             excluded: Default::default(),
             availability: None,

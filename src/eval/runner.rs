@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::baseline::{self, Comparison, Row};
 use super::case::Case;
-use super::coverage::{Coverage, coverage};
+use super::coverage::{Coverage, coverage, measured};
 use super::fixture::{Shared, SuiteShared, receipt_key};
 use super::gate::{Gate, GateVerdict, judge};
 use super::grade::{Grade, Verdict, grade};
@@ -262,8 +262,7 @@ fn conclude(
     for (provider, counted) in &by_provider {
         all.extend(metrics(counted, several.then_some(provider)));
     }
-    let tools: Vec<Arc<str>> =
-        suite.registry.iter().map(|tool| tool.id().as_str().into()).collect();
+    let tools: Vec<Arc<str>> = measured(suite).collect();
     let mut gates = judge(&suite.file.gates, &all, &tools);
     gates.extend(exercise_gates(suite, &counts, complete));
     gates.extend(hard_zeros(&counts));

@@ -68,6 +68,7 @@ fn fact(index: usize, reply: u32, text: &str, registry: &Registry) -> CallFacts 
         asked: denied,
         approved: false,
         started,
+        ran_as: None,
         observed: false,
         effect_seen: false,
         outcome: Some(match (known, denied) {
@@ -117,6 +118,8 @@ pub(super) fn plain(kind: Kind, expect: Expectation) -> Case {
         script: None,
         dialect: None,
         approvals: None,
+        play: Default::default(),
+        knobs: None,
         workspace: Default::default(),
         excluded: Default::default(),
         availability: None,

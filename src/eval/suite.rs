@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntry};
+use super::knobs::{LoopLimitsEntry, ScopeName};
 use crate::base::digest::Digest;
 use crate::runtime::dialect::{Dialect, TextRules};
 use crate::tool::strict::{Format, LazyFormat};
@@ -193,9 +194,37 @@ pub struct KnobsEntry {
     /// Which parts of a description are shown.
     pub rendering: RenderingEntry,
     /// Which spellings of a call count in plain text, under the dialect `text`.
-    // A suite that says nothing about it keeps the digest it had before this could be said.
+    // A suite that says nothing about it keeps the digest it had before this could be said; so for
+    // all that follows.
     #[serde(skip_serializing_if = "TextRules::is_usual")]
     pub text: TextRules,
+    /// How far back the duplicate guard looks; within one reply when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScopeName")]
+    pub duplicate_scope: Option<ScopeName>,
+    /// Tools that the duplicate guard leaves alone, beside polling tools and delegation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub duplicate_exempt: Vec<String>,
+    /// When calls that go in circles are warned about, blocked, and end the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LoopLimitsEntry")]
+    pub loop_limits: Option<LoopLimitsEntry>,
+    /// How many calls a turn may start; no limit when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub call_budget: Option<u32>,
+    /// How long a turn may take, in milliseconds; no limit when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1))]
+    pub turn_deadline_ms: Option<u64>,
+    /// How long an answer may take, in milliseconds; 300,000 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1))]
+    pub approval_expiry_ms: Option<u64>,
+    /// How long a hook may take, in milliseconds; 10,000 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1))]
+    pub hook_timeout_ms: Option<u64>,
 }
 
 impl Default for KnobsEntry {
@@ -210,6 +239,13 @@ impl Default for KnobsEntry {
             dialect: DialectName::OpenaiChat,
             rendering: RenderingEntry::default(),
             text: TextRules::default(),
+            duplicate_scope: None,
+            duplicate_exempt: Vec::new(),
+            loop_limits: None,
+            call_budget: None,
+            turn_deadline_ms: None,
+            approval_expiry_ms: None,
+            hook_timeout_ms: None,
         }
     }
 }

@@ -7,8 +7,8 @@ use super::fixture::{self, Shared, SuiteShared};
 use super::load::Suite;
 use crate::base::caught::caught;
 use crate::base::digest::Digest;
-use crate::journal::Journal;
 use crate::journal::event::turn::ProviderFault;
+use crate::journal::{Entry, Journal};
 use crate::runtime::session::Session;
 use crate::runtime::turn::TurnEnd;
 
@@ -65,17 +65,21 @@ pub async fn run(suite: &Suite, plan: &TrialPlan, shared: (&Shared, &SuiteShared
     let case = &plan.case;
     let id = id(suite, plan);
     let seed = fixture::seed(&suite.name, &case.id, &plan.provider, plan.number);
-    let parts = fixture::build(suite, case, &plan.provider, (Arc::clone(&id), seed), shared);
+    let (parts, mut watcher) =
+        fixture::build(suite, case, &plan.provider, (Arc::clone(&id), seed), shared);
     let mut session = Session::open(parts);
     let mut fault = None;
     for message in &case.messages {
-        if let TurnEnd::ProviderFault(found) = session.turn(message.clone()).await {
+        let mut watch = |entry: &Entry| watcher.see(entry);
+        let envelope = case.play.envelope.clone();
+        let end = session.turn_from(message.clone(), envelope, &mut watch).await;
+        if let TurnEnd::ProviderFault(found) = end {
             fault = Some(found);
             break;
         }
     }
     if fault.is_none() {
-        fault = session.leftover();
+        fault = session.leftover().or_else(|| watcher.leftover());
     }
     let final_text = session.transcript().final_text().map(str::to_owned);
     let (journal, _) = session.close();

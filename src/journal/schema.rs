@@ -35,6 +35,19 @@ mod tests {
     use crate::tool::schema::CompiledSchema;
 
     #[test]
+    fn no_fact_is_named_like_a_part_of_the_header() {
+        let header = ["v", "seq", "session", "turn", "call", "cause", "at"];
+        let schema = schema_of::<Event>("x");
+        let branches = schema["oneOf"].as_array().unwrap();
+        assert_eq!(branches.len(), Event::NAMES.len());
+        for branch in branches {
+            let facts = branch["properties"].as_object().unwrap();
+            let taken = facts.keys().find(|fact| header.contains(&fact.as_str()));
+            assert_eq!(taken, None, "{branch}");
+        }
+    }
+
+    #[test]
     fn lines_are_held_to_it() {
         let compiled = CompiledSchema::compile(&journal_line()).unwrap();
         let line = json!({"v": 1, "seq": 3, "session": "s", "call": "c", "at": 1,

@@ -129,6 +129,7 @@ fn one_cause_is_reported_once() {
     appended-as-settled: holds 1
     events-name-their-call: holds 1
     truth-of-finish: holds 1
+    caps-respected: holds 1
     "#);
 }
 
@@ -208,7 +209,7 @@ fn the_line_language_says_what_it_cannot_read() {
 /// Every clause of the language, so that every event that a law reads can be written.
 const EVERYTHING: &str = "open c h r max=40 -x; cat a,b; norm a; enable a; block z; user; \
      view a,b -x; model; \
-     req 1 a, 2 b, 3 a, 4 b; rename 2 a; val 1; pol 1 ask class=external; ask 1 strong; \
+     req 1 a, 2 b, 3 a, 4 b; rename 2 a; warned; val 1; pol 1 ask class=external; ask 1 strong; \
      yes 1 strong; grant 1; box 1; run 1 class=external; fail 1; run 1; fin 1 ok chars=90; chk 1; \
      art 1; rcpt 1; set 1 succeeded cut; val 2; pol 2 ask; ask 2; no 2; set 2 denied; val 3; \
      pol 3 ask; ask 3; edit 3; set 3 replaced; ask 4; late 4; gone 4; set 4 denied; app 1,2,3,4; \

@@ -28,6 +28,8 @@
 //! | `set 1 OUTCOME [chars=N] [cut] [text=W] [bare]` | ToolCallSettled |
 //! | `set 1 denied [by=D]`, `set 2 duplicate [of=1]` | the same; else by the last answer |
 //! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |
+//! | `caps N [M]`, `circle N` | TurnStarted: iteration cap and call budget, loop threshold |
+//! | `warned [W]`, `circled [W]` | LoopWarned, LoopStopped |
 //! | `trace W`, `at N`, `end [REASON] [events]` | TraceUpdated, the clock, TurnFinished |
 //!
 //! About dispatch, cancellation, retries and the record as a whole (`P` is a list of patterns):
@@ -84,6 +86,8 @@ use crate::tool::id::ToolId;
 mod dispatch_words;
 #[path = "dsl_guard.rs"]
 mod guard_words;
+#[path = "dsl_limits.rs"]
+mod limits_words;
 #[path = "dsl_words.rs"]
 mod words;
 

@@ -25,7 +25,8 @@ pub(super) fn clause(script: &mut Script, text: &str) -> Option<()> {
         "rcpt" => receipt(script, &clause),
         "set" => settle(script, &clause),
         _ => guard_words::clause(script, &clause, verb)
-            .or_else(|| dispatch_words::clause(script, &clause, verb)),
+            .or_else(|| dispatch_words::clause(script, &clause, verb))
+            .or_else(|| limits_words::clause(script, &clause, verb)),
     }
 }
 
@@ -57,7 +58,7 @@ fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
         "user" => {
             script.state(clause.session).turn += 1;
             let text = clause.word(1).unwrap_or("please").into();
-            script.add(clause.session, None, UserPromptSubmitted { text, ingress: None });
+            script.add(clause.session, None, UserPromptSubmitted::new(text));
             let (provider, dialect) = ("scripted".into(), "openai".into());
             let iteration_cap = Some(10);
             TurnStarted { iteration_cap, ..TurnStarted::new(provider, dialect) }.into()
@@ -186,7 +187,7 @@ fn request(script: &mut Script, clause: &Clause<'_>, text: &str) -> Option<()> {
     }
     if !clause.flag("loose") {
         let slots = pairs.iter().map(|(call, _)| call_id(call)).collect();
-        script.add(clause.session, None, BatchOpened { batch: "b1".into(), slots });
+        script.add(clause.session, None, BatchOpened::new("b1".into(), slots));
     }
     Some(())
 }
@@ -288,7 +289,7 @@ fn approve(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             ApprovalGranted { approval_id, call_digest, decider, channel, strong, scope }.into()
         }
         "no" => ApprovalDenied { approval_id, decider, channel, reason: None }.into(),
-        "edit" => ApprovalReplaced { approval_id, decider, channel }.into(),
+        "edit" => ApprovalReplaced::new(approval_id, decider, channel).into(),
         "late" => ApprovalExpired { approval_id, late_answer: false }.into(),
         _ => ApprovalUnreachable { approval_id, channel }.into(),
     };
@@ -330,6 +331,7 @@ fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
                 result_chars: full.then(|| clause.number("chars").unwrap_or(20)),
                 effects: None,
                 fault: (!ok).then(fault),
+                pending: None,
             }
             .into()
         }

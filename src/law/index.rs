@@ -57,7 +57,7 @@ macro_rules! facts {
 
 facts! {
     DispatchPlanned, ToolSandboxPrepared, ModelSwitched, SteeringReceived, StateUpdated,
-    LoopStopped, CancelAcknowledged, TornDown, LateResultDropped,
+    LoopWarned, LoopStopped, CancelAcknowledged, TornDown, LateResultDropped,
     ToolNormalized, ToolVerified, ToolEnabled, ToolBlocked, GrantUsed, SessionOpened, TurnStarted,
     ViewCompiled, ModelRequested, ModelReplied, BatchOpened, TranscriptAppended, TurnFinished,
     ToolCallRequested, ToolCallRewritten, ToolArgsValidated, ToolPolicyChecked, ApprovalRequested,

@@ -34,6 +34,7 @@ mod hook;
 pub(crate) mod index;
 #[expect(clippy::module_inception, reason = "the noun and its folder share a name")]
 pub mod law;
+mod limits;
 mod order;
 mod outcome;
 mod pairing;
@@ -44,6 +45,7 @@ mod record;
 pub mod registry;
 mod registry_dispatch;
 mod registry_guard;
+mod registry_limits;
 mod repeat;
 mod reply;
 mod round;
@@ -64,6 +66,8 @@ mod check_tests;
 mod lines_dispatch_tests;
 #[cfg(test)]
 mod lines_guard_tests;
+#[cfg(test)]
+mod lines_limits_tests;
 #[cfg(test)]
 mod lines_outcome_tests;
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 use super::law::Law;
 use super::registry_dispatch::LAWS as DISPATCH;
 use super::registry_guard::LAWS as GUARD;
+use super::registry_limits::LAWS as LIMITS;
 use super::{approval, artifact, contract, exposure, order, pairing, receipt, secrecy};
 
 /// All laws, in the order of the tables: the core's, then those of guards, then those of dispatch.
 pub fn all() -> &'static [Law] {
-    static ALL: LazyLock<Vec<Law>> = LazyLock::new(|| [CORE, GUARD, DISPATCH].concat());
+    static ALL: LazyLock<Vec<Law>> = LazyLock::new(|| [CORE, GUARD, DISPATCH, LIMITS].concat());
     &ALL
 }
 

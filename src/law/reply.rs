@@ -244,6 +244,14 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
                 tally.unknown(|| format!("the arguments of {} are recorded scrubbed", call.id));
                 continue;
             }
+            // A rewriting whose arguments are not kept may have changed them.
+            let mut rewrites = call.each::<ToolCallRewritten>();
+            let kept = |seen: &Seen<'_, ToolCallRewritten>| seen.fact.args.is_some();
+            let unkept = rewrites.any(|seen| seen.at < validated.at && !kept(&seen));
+            if real != digest && unkept {
+                tally.unknown(|| format!("what {} was rewritten to is not kept", call.id));
+                continue;
+            }
             tally.checked();
             if real != digest {
                 let message = "other arguments were validated than the model sent".into();

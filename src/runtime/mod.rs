@@ -2,9 +2,11 @@
 //!
 //! Folders in the order of a call's flow; each may import only those before it: `credential`,
 //! `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
-//! `provider`, `guard`, `exec`, `evidence`, `resolved`, `turn`, then `session`, the facade.
+//! `provider`, `guard`, `exec`, `evidence`, `surface`, `resolved`, `state`, `context`, `turn`,
+//! `resume`, `undo`, then `session`, the facade.
 
 pub mod catalog;
+pub mod context;
 pub mod credential;
 pub mod dialect;
 pub mod error;
@@ -15,9 +17,13 @@ pub mod mcp;
 pub mod policy;
 pub mod provider;
 pub mod resolved;
+pub mod resume;
 pub mod sandbox;
 pub mod session;
+pub mod state;
+pub mod surface;
 pub mod turn;
+pub mod undo;
 pub mod view;
 
 /// A boxed future: what an asynchronous trait method returns.

@@ -36,6 +36,8 @@ pub struct Knobs {
     pub turn_deadline_ms: Option<u64>,
     /// How long an answer may take, in milliseconds.
     pub approval_expiry_ms: u64,
+    /// How long a hook may take, in milliseconds.
+    pub hook_timeout_ms: u64,
     /// Whether calls may run in parallel.
     pub parallel_tools: bool,
     /// The limit of what returns to the model, in Unicode scalar values.
@@ -61,6 +63,7 @@ impl Default for Knobs {
             call_budget: None,
             turn_deadline_ms: None,
             approval_expiry_ms: EXPIRY_MS,
+            hook_timeout_ms: 10_000,
             parallel_tools: false,
             max_tool_result_chars: 4_000,
             receipts: true,

@@ -1,4 +1,4 @@
-//! The facade: open a session, say something, read the journal.
+//! The facade: open a session or resume one, say something, read the journal.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Held, PoisonError};
@@ -6,20 +6,26 @@ use std::sync::{Arc, Mutex as Held, PoisonError};
 use tokio::sync::{Mutex, mpsc};
 
 use super::dialect::Transcript;
-use super::exec::Workspace;
+use super::exec::{Acts, Workspace};
 use super::guard::{Approver, Envelope, Grants, Hook};
-use super::provider::Provider;
+use super::provider::{Provider, harness_fault};
 use super::resolved::Resolved;
-use super::turn::TurnEnd;
-use super::turn::driver::{Parties, Signal, drive};
+use super::resume::{self, Further, ResumeError};
+use super::state::AgentState;
+use super::surface::{Limits, Renderer, Sink, Sinks};
+use super::turn::delegate::Nested;
+use super::turn::driver::{Parties, Shown, Signal, Watch, drive};
 use super::turn::log::Log;
-use super::turn::machine::Lent;
+pub(crate) use super::turn::log::opening;
+use super::turn::machine::{Input, Lent};
+use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
+use super::turn::{Turn, TurnEnd};
+use super::undo::{self, UndoRefusal};
 use crate::base::secret::SecretSet;
-use crate::base::world::World;
-use crate::journal::event::catalog::ToolVerified;
-use crate::journal::event::turn::{ProviderFault, SessionOpened};
-use crate::journal::{Entry, Journal};
+use crate::base::world::{RealWorld, World};
+use crate::journal::Journal;
+use crate::journal::event::turn::ProviderFault;
 use crate::tool::id::ToolId;
 
 /// Everything a session is made of.
@@ -42,7 +48,43 @@ pub struct Parts {
     pub hooks: BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
     pub workspace: Workspace,
+    /// Who proposes for delegates, by agent; a call to an agent that is not here fails.
+    pub delegates: BTreeMap<Arc<str>, Box<dyn Provider>>,
+    /// Who is shown what happens; where nobody is, nothing is rendered and nothing recorded of it.
+    pub sinks: Vec<Box<dyn Sink>>,
+    /// What simulated tools do, where they are to do something else than answer.
+    pub simulated: Acts,
 }
+
+impl Parts {
+    /// A session with a real clock, an empty workspace, and nobody but these.
+    pub fn new(
+        id: Arc<str>,
+        resolved: Arc<Resolved>,
+        provider: Box<dyn Provider>,
+        approver: Box<dyn Approver>,
+    ) -> Self {
+        Self {
+            id,
+            resolved,
+            steps: Steps::REAL,
+            world: Box::new(RealWorld::default()),
+            provider,
+            others: BTreeMap::new(),
+            approver,
+            hooks: BTreeMap::new(),
+            workspace: Workspace::default(),
+            delegates: BTreeMap::new(),
+            sinks: Vec::new(),
+            simulated: Acts::default(),
+        }
+    }
+}
+
+/// The channel of messages that name no ingress.
+const DIRECT: &str = "direct";
+/// The agent that is nobody's delegate.
+const MAIN: &str = "main";
 
 /// A conversation with one journal and one transcript.
 pub struct Session {
@@ -52,13 +94,21 @@ pub struct Session {
     provider: Arc<str>,
     providers: BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
     approver: Mutex<Box<dyn Approver>>,
+    channel: &'static str,
     hooks: BTreeMap<String, Arc<dyn Hook>>,
     workspace: Held<Workspace>,
+    simulated: Acts,
     log: Log,
     transcript: Transcript,
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
     grants: Grants,
+    agents: BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
+    children: Vec<Journal>,
+    sinks: Sinks,
+    limits: Limits,
+    renderer: Renderer,
+    reopened: Option<Reopened>,
     remote: (mpsc::UnboundedSender<Signal>, mpsc::UnboundedReceiver<Signal>),
 }
 
@@ -76,15 +126,38 @@ impl Remote {
 
 impl Session {
     /// Opens a session and records its rules and its registered tools.
-    pub fn open(mut parts: Parts) -> Self {
-        let mut log = Log::new(Arc::clone(&parts.id));
+    pub fn open(parts: Parts) -> Self {
+        let log = Log::new(Arc::clone(&parts.id));
+        Self::begin(parts, log)
+    }
+
+    /// Rebuilds a session from its journal and goes on in it: under the same id, with the messages,
+    /// the failures and the grants that the journal says, and with ids that it does not know. A
+    /// turn that had not ended goes on before the next one does.
+    ///
+    /// # Errors
+    /// Why the journal cannot be gone on with.
+    pub fn resume(mut parts: Parts, journal: Journal) -> Result<Self, ResumeError> {
+        let read = resume::read(&journal, &parts.id, (&parts.resolved, &parts.steps))?;
+        parts.world = Box::new(Further::new(parts.world, read.ids));
+        let log = Log::resumed(Arc::clone(&parts.id), journal);
+        let mut session = Self::begin(parts, log);
+        session.transcript = read.transcript;
+        session.failures = read.state.failures();
+        session.grants = read.state.grants;
+        session.reopened = read.open;
+        Ok(session)
+    }
+
+    fn begin(mut parts: Parts, mut log: Log) -> Self {
         let channel = parts.approver.channel();
         opening(&mut log, &mut *parts.world, &parts.resolved, channel);
         let secrets = parts.resolved.broker.secrets();
+        let renderer = Renderer::new(Limits::default(), DIRECT, MAIN, secrets.clone());
         let provider: Arc<str> = parts.provider.name().into();
         let mut providers = BTreeMap::from([(Arc::clone(&provider), Mutex::new(parts.provider))]);
-        let others = parts.others.into_iter();
-        providers.extend(others.map(|(name, provider)| (name, Mutex::new(provider))));
+        let shared = |(name, provider)| (name, Mutex::new(provider));
+        providers.extend(parts.others.into_iter().map(shared));
         Self {
             resolved: parts.resolved,
             steps: parts.steps,
@@ -92,13 +165,21 @@ impl Session {
             provider,
             providers,
             approver: Mutex::new(parts.approver),
+            channel,
             hooks: parts.hooks,
             workspace: Held::new(parts.workspace),
+            simulated: parts.simulated,
             log,
             transcript: Transcript::new(),
             secrets,
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            agents: parts.delegates.into_iter().map(shared).collect(),
+            children: Vec::new(),
+            sinks: Sinks::new(parts.sinks),
+            limits: Limits::default(),
+            renderer,
+            reopened: None,
             remote: mpsc::unbounded_channel(),
         }
     }
@@ -114,15 +195,66 @@ impl Session {
         &mut self,
         text: String,
         envelope: Envelope,
-        watch: &mut (dyn FnMut(&Entry) -> Vec<Signal> + Send),
+        watch: Watch<'_>,
     ) -> TurnEnd {
+        self.go_on(watch).await;
+        let provider = Arc::clone(&self.provider);
+        self.drive(Input::Begin { text, envelope, provider }, watch).await
+    }
+
+    /// Ends the turn that was open when the session was resumed; `None` when there was none.
+    pub async fn go_on(&mut self, watch: Watch<'_>) -> Option<TurnEnd> {
+        let mut open = self.reopened.take()?;
+        if open.provider.is_empty() {
+            open.provider = Arc::clone(&self.provider);
+        }
+        Some(self.drive(Input::Resume(Box::new(open)), watch).await)
+    }
+
+    /// Takes a call back: its inverse is proposed by the system, in a turn of its own and through
+    /// all guards. The journal says what became of it.
+    ///
+    /// # Errors
+    /// Why there is nothing to propose; nothing was recorded then.
+    pub async fn undo(&mut self, call: &str) -> Result<TurnEnd, UndoRefusal> {
+        self.go_on(&mut |_| Vec::new()).await;
+        let bundle = (&*self.resolved, &self.provider);
+        let proposal = undo::propose(&self.log.journal, call, bundle)?;
+        let arguments = &proposal.call.arguments;
+        if *(self.steps.redact_known)(&self.secrets, arguments) != **arguments {
+            // What would be restored holds what is a secret now.
+            return Err(UndoRefusal::NotKept(call.to_owned()));
+        }
+        Ok(self.drive(Input::Propose(Box::new(proposal)), &mut |_| Vec::new()).await)
+    }
+
+    async fn drive(&mut self, first: Input, watch: Watch<'_>) -> TurnEnd {
+        let children = Held::default();
+        let nested = Nested {
+            resolved: &self.resolved,
+            steps: &self.steps,
+            secrets: &self.secrets,
+            agents: &self.agents,
+            approver: &self.approver,
+            channel: self.channel,
+            hooks: &self.hooks,
+            workspace: &self.workspace,
+            simulated: &self.simulated,
+            sinks: &self.sinks,
+            limits: self.limits,
+            children: &children,
+            depth: 0,
+        };
         let parties = Parties {
             providers: &self.providers,
             approver: &self.approver,
             hooks: &self.hooks,
             workspace: &self.workspace,
+            simulated: &self.simulated,
             signals: &mut self.remote.1,
             watch,
+            shown: Shown { sinks: &self.sinks, renderer: &mut self.renderer },
+            delegate: &nested,
         };
         let mut lent = Lent {
             resolved: &self.resolved,
@@ -134,10 +266,23 @@ impl Session {
             failures: &mut self.failures,
             grants: &mut self.grants,
         };
-        let message = (text, envelope, Arc::clone(&self.provider));
-        let end = drive(message, parties, &mut lent).await;
+        let end = drive(Turn::default(), first, parties, &mut lent).await;
         self.log.set_turn(None);
+        self.children.extend(children.into_inner().unwrap_or_else(PoisonError::into_inner));
         end
+    }
+
+    /// How surfaces show the session from its next turn on: in which lengths, by which channel
+    /// where a message names no ingress, and under which name of the agent. Unless it is told, the
+    /// channel is `direct` and the agent `main`.
+    pub fn show_as(&mut self, limits: Limits, channel: &str, alias: &str) {
+        self.limits = limits;
+        self.renderer = Renderer::new(limits, channel, alias, self.secrets.clone());
+    }
+
+    /// How often a sink failed. It changes nothing else.
+    pub fn sink_failures(&self) -> u64 {
+        self.sinks.failures()
     }
 
     /// Reaches the session while a turn runs.
@@ -145,9 +290,25 @@ impl Session {
         Remote(self.remote.0.clone())
     }
 
+    /// What the record says of the agent.
+    pub fn state(&self) -> AgentState {
+        AgentState::of(self.log.journal.entries())
+    }
+
+    /// Whether a turn is open that another process began.
+    pub fn is_open(&self) -> bool {
+        self.reopened.is_some()
+    }
+
     /// The record so far.
     pub fn journal(&self) -> &Journal {
         &self.log.journal
+    }
+
+    /// The records of all delegates so far, in the order in which they ended. Each is a session
+    /// whose id is its parent's, a slash, and the call that delegated.
+    pub fn children(&self) -> &[Journal] {
+        &self.children
     }
 
     /// The messages so far.
@@ -155,37 +316,20 @@ impl Session {
         &self.transcript
     }
 
-    /// What is wrong with a provider at the end, such as steps of a script that were never played.
+    /// What is wrong at the end with a provider or a simulated tool, such as steps of a script
+    /// that were never played.
     pub fn leftover(&mut self) -> Option<ProviderFault> {
-        self.providers.values_mut().find_map(|provider| provider.get_mut().leftover())
+        let all = self.providers.values_mut().chain(self.agents.values_mut());
+        let steps = all.into_iter().find_map(|provider| provider.get_mut().leftover());
+        steps.or_else(|| {
+            let (tool, acts) = self.simulated.left()?;
+            Some(harness_fault(format!("{acts} acts of {tool} were never played")))
+        })
     }
 
     /// Ends the session and gives its record away.
     pub fn close(self) -> (Journal, Transcript) {
         drop(self.workspace.into_inner().unwrap_or_else(PoisonError::into_inner));
         (self.log.journal, self.transcript)
-    }
-}
-
-/// The session's rules and tools as facts.
-pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
-    let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
-    let opened = SessionOpened {
-        scopes: resolved.principal.scopes.iter().cloned().collect(),
-        canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
-        max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),
-        receipts: resolved.receipt_key.is_some(),
-        scope: Some(scope.to_owned()),
-        excluded_tools: resolved.excluded.iter().cloned().collect(),
-        approver: Some(channel.to_owned()),
-        ..SessionOpened::new(resolved.principal.id.clone())
-    };
-    log.fact(world, opened);
-    for tool in resolved.registry.iter() {
-        let fact = ToolVerified {
-            effects_declared: true,
-            ..ToolVerified::new(tool.id().clone(), tool.version)
-        };
-        log.fact(world, fact);
     }
 }

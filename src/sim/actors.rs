@@ -13,6 +13,7 @@ use crate::runtime::guard::{AnswerScope, HookVerdict, Verdict};
 
 /// What a tool does next.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is built and taken apart at once")]
 pub enum Act {
     /// It ends, and verification must say this of it.
     Ends(Ran, End),

@@ -1,14 +1,16 @@
 //! The second driver of the machine: one thread, virtual time, and every race a choice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::oracle::{HookSaid, PersonSaid, Told};
+use super::parity::Script;
 use super::scene::{self, Class, Scene, secret};
 use super::swarm::{Kind, Swarm};
 use super::workload::Meant;
 use super::world::SimWorld;
 use crate::base::choice::Choices;
+use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::{Secret, SecretSet};
 use crate::base::world::Millis;
 use crate::journal::{Event, Journal};
@@ -25,6 +27,7 @@ use crate::runtime::turn::steps::Steps;
 use crate::runtime::turn::{Ticket, Turn};
 use crate::runtime::view::Environment;
 use crate::tool::id::ToolId;
+use crate::tool::intent::{Constraints, Intent};
 
 /// What a simulated session left behind.
 #[derive(Debug)]
@@ -54,11 +57,31 @@ pub fn key() -> Secret {
     Secret::new("the key of simulated receipts")
 }
 
+/// States that exhaustive exploration has been in, each with the choices that first led there. What
+/// can follow from a state was seen when it was first left; it is not run again.
+#[derive(Debug, Default)]
+pub struct Visited {
+    states: HashMap<Digest, Vec<usize>>,
+    /// How often a session was cut short because its state was known.
+    pub pruned: u64,
+}
+
+impl Visited {
+    /// Whether other choices have led to this state before.
+    pub(super) fn knows(&mut self, state: Digest, path: Vec<usize>) -> bool {
+        let first = self.states.entry(state).or_insert_with(|| path.clone());
+        *first != path
+    }
+}
+
 /// How the actors behave.
 #[derive(Debug, Clone)]
 pub enum Mode {
     /// By chance, with the kinds of trouble that exist.
     Chance,
+    /// As a script says, with tools that do what their descriptors say: for comparison with the
+    /// other driver.
+    Script(Arc<Script>),
     /// One reply with these calls, each as its flavour says; every order is a choice, and so is a
     /// cancellation at every step.
     Flavours(Vec<Flavour>),
@@ -83,6 +106,20 @@ pub(super) enum Job {
     Late(Ticket, Ran),
 }
 
+impl Job {
+    fn name(&self) -> String {
+        match self {
+            Self::Ask(_) => "ask".to_owned(),
+            Self::Hook(ticket, _) => format!("hook {}", ticket.slot),
+            Self::Inspect(ticket) => format!("inspect {}", ticket.slot),
+            Self::Prompt(request, times) => format!("prompt {} {times}", request.tool),
+            Self::Run(ticket, _, _, asleep) => format!("run {} {asleep}", ticket.slot),
+            Self::Torn(ticket, _, cancelled) => format!("torn {} {cancelled}", ticket.slot),
+            Self::Late(ticket, _) => format!("late {}", ticket.slot),
+        }
+    }
+}
+
 /// One simulated session.
 pub struct Sim<'a> {
     pub(super) steps: &'a Steps,
@@ -105,22 +142,35 @@ pub struct Sim<'a> {
     pub(super) round: u32,
     pub(super) cancelled: bool,
     pub(super) rewritten: bool,
+    pub(super) left: bool,
     pub(super) activated: BTreeMap<String, u32>,
     pub(super) read: usize,
     pub(super) complaints: Vec<String>,
+    pub(super) visited: Option<&'a mut Visited>,
 }
 
-/// Runs one session to its end.
+/// Runs one session to its end; exhaustive exploration leaves it where the state is known.
 pub fn run(
     scene: &Scene,
     steps: &Steps,
     (swarm, mode): (Swarm, Mode),
     choices: &mut dyn Choices,
 ) -> Record {
+    run_unless_known(scene, steps, (swarm, mode, None), choices)
+}
+
+/// [`run`], cut short where the state is known.
+pub fn run_unless_known(
+    scene: &Scene,
+    steps: &Steps,
+    (swarm, mode, visited): (Swarm, Mode, Option<&mut Visited>),
+    choices: &mut dyn Choices,
+) -> Record {
     let mut sim = Sim::new(scene, steps, (swarm, mode), choices);
+    sim.visited = visited;
     let turns = match sim.mode {
         Mode::Chance => 1 + sim.choices.pick(2) as u32,
-        Mode::Flavours(_) => 1,
+        Mode::Flavours(_) | Mode::Script(_) => 1,
     };
     for _ in 0..turns {
         sim.turn();
@@ -154,10 +204,24 @@ fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
     }
     let spoken = match mode {
         Mode::Chance => set(Kind::Text),
-        Mode::Flavours(_) => false,
+        Mode::Flavours(_) | Mode::Script(_) => false,
     };
-    knobs.dialect = if spoken { Dialect::Text } else { NATIVE[choices.pick(NATIVE.len())] };
+    knobs.dialect = match mode {
+        Mode::Script(_) => Dialect::OpenAiChat,
+        _ if spoken => Dialect::Text,
+        _ => NATIVE[choices.pick(NATIVE.len())],
+    };
     knobs
+}
+
+fn intent(swarm: &mut Swarm) -> Intent {
+    if !swarm.has(Kind::Intends) {
+        return Intent::default();
+    }
+    swarm.note(Kind::Intends);
+    let must_not = vec!["write".to_owned()];
+    let constraints = Some(Constraints { must_not, ..Constraints::default() });
+    Intent { constraints, ..Intent::default() }
 }
 
 fn hooks(mode: &Mode) -> Hooks {
@@ -169,7 +233,7 @@ fn hooks(mode: &Mode) -> Hooks {
         global,
     };
     match mode {
-        Mode::Flavours(_) => Hooks::default(),
+        Mode::Flavours(_) | Mode::Script(_) => Hooks::default(),
         Mode::Chance => Hooks::new(vec![
             spec("gatekeeper", Point::BeforeCall, false, false),
             spec("watcher", Point::BeforeCall, true, true),
@@ -196,7 +260,7 @@ impl<'a> Sim<'a> {
             excluded: scene.excluded.clone(),
             availability: Arc::clone(&scene.availability),
             knobs,
-            intent: ("rules".to_owned(), crate::tool::intent::Intent::default()),
+            intent: ("rules".to_owned(), intent(&mut swarm)),
             broker: scene.broker.clone(),
             receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
             views: Arc::clone(&scene.views),
@@ -229,9 +293,11 @@ impl<'a> Sim<'a> {
             round: 0,
             cancelled: false,
             rewritten: false,
+            left: false,
             activated: BTreeMap::new(),
             read,
             complaints: Vec::new(),
+            visited: None,
         }
     }
 
@@ -268,11 +334,36 @@ impl<'a> Sim<'a> {
             }
             match self.next() {
                 Some(next) => input = next,
+                None if self.known() => {
+                    self.log.set_turn(None);
+                    return;
+                }
                 None => break,
             }
         }
         self.complaints.push("a turn does not end".to_owned());
         self.log.set_turn(None);
+    }
+
+    /// Whether the session was left because its state is known.
+    fn known(&self) -> bool {
+        self.left
+    }
+
+    /// What can still happen depends on this alone: what every call has seen, what is under way,
+    /// and whether the turn was cancelled.
+    pub(super) fn state(&self) -> Digest {
+        let mut calls: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
+        for entry in self.log.journal.entries() {
+            calls.entry(entry.call.as_deref().unwrap_or("")).or_default().push(entry.event.name());
+        }
+        let mut jobs: Vec<String> = self.jobs.iter().map(Job::name).collect();
+        jobs.sort();
+        let mut hasher = Hasher::new("state").field(&[u8::from(self.cancelled)]);
+        for (call, events) in calls {
+            hasher = hasher.field(call.as_bytes()).field(events.join(" ").as_bytes());
+        }
+        jobs.iter().fold(hasher, |hasher, job| hasher.field(job.as_bytes())).finish()
     }
 
     /// Effects become jobs. Whether the turn is over.
@@ -302,6 +393,9 @@ impl<'a> Sim<'a> {
                     }
                     self.jobs.push(Job::Run(ticket, ready, view, false));
                 }
+                Effect::Delegate(ticket, _) => {
+                    self.complaints.push(format!("{} delegates, and no tool does", ticket.call));
+                }
                 Effect::Abort(ticket) => self.abort(&ticket),
             }
         }
@@ -325,7 +419,11 @@ impl<'a> Sim<'a> {
     /// found it.
     pub(super) fn class(&self, meant: Meant) -> Class {
         let found = self.activated.get("cellar.read").is_some_and(|round| *round < self.round);
-        scene::class(meant.tool, meant.args, found)
+        let class = scene::class(meant.tool, meant.args, found);
+        let writes = meant.tool == "note.write" || meant.tool == "page.write";
+        // What goes beyond the intent is asked.
+        let beyond = self.swarm.has(Kind::Intends) && writes && class == Class::Free;
+        if beyond { Class::Ask } else { class }
     }
 
     /// What the machine wrote about new calls, for the reference model.
@@ -349,6 +447,7 @@ impl<'a> Sim<'a> {
                         granted: self.grants.ids().next().is_some(),
                         end: None,
                         started: false,
+                        changed: false,
                         turn_over: false,
                         seen_before,
                         budget: self.resolved.knobs.call_budget.is_some(),

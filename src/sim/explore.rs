@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::actors::Act;
-use super::driver::{Flavour, Mode, Record, key, run};
+use super::driver::{Flavour, Mode, Record, Visited, key, run_unless_known};
 use super::oracle::{End, allows};
 use super::scene::{Args, Scene, alias};
 use super::swarm::{Kind, Swarm};
@@ -74,12 +74,16 @@ impl<'a> Bench<'a> {
     /// Runs and judges one session of chance.
     pub fn chance(&mut self, choices: &mut dyn Choices) -> Judged {
         let swarm = Swarm::draw(choices);
-        self.session((swarm, Mode::Chance), choices)
+        self.session((swarm, Mode::Chance, None), choices)
     }
 
-    fn session(&mut self, how: (Swarm, Mode), choices: &mut dyn Choices) -> Judged {
+    fn session(
+        &mut self,
+        how: (Swarm, Mode, Option<&mut Visited>),
+        choices: &mut dyn Choices,
+    ) -> Judged {
         let (scene, steps) = (self.scene, self.steps);
-        let ran = catch_unwind(AssertUnwindSafe(|| run(scene, steps, how, choices)));
+        let ran = catch_unwind(AssertUnwindSafe(|| run_unless_known(scene, steps, how, choices)));
         match ran {
             Ok(record) => {
                 let found = self.judge(&record);
@@ -255,8 +259,10 @@ pub fn shrink(mut list: Vec<usize>, fails: &mut dyn FnMut(&[usize]) -> bool) -> 
 /// What exploring everything came to.
 #[derive(Debug, Default)]
 pub struct Explored {
-    /// How many schedules were run.
+    /// How many schedules were run, those that were cut short among them.
     pub schedules: u64,
+    /// How many of them were cut short, because other choices had led to the same state.
+    pub pruned: u64,
     /// What was wrong, with the flavours and choices that show it.
     pub failure: Option<(Vec<Flavour>, bool, Vec<usize>, Vec<Found>)>,
 }
@@ -284,7 +290,7 @@ pub fn exhaustive(bench: &mut Bench<'_>, calls: usize) -> Explored {
             loop {
                 let all = alphabet();
                 let flavours: Vec<Flavour> = mix.iter().map(|one| all[*one]).collect();
-                if let Some(failure) = orders(bench, &flavours, parallel, &mut explored.schedules) {
+                if let Some(failure) = orders(bench, &flavours, parallel, &mut explored) {
                     explored.failure = Some(failure);
                     return explored;
                 }
@@ -314,19 +320,21 @@ fn orders(
     bench: &mut Bench<'_>,
     flavours: &[Flavour],
     parallel: bool,
-    schedules: &mut u64,
+    explored: &mut Explored,
 ) -> Option<Wrong> {
-    let mut odometer = Odometer::new();
+    let (mut odometer, mut visited) = (Odometer::new(), Visited::default());
     loop {
         let kinds: &[Kind] =
             if parallel { &[Kind::Cancels, Kind::Parallel] } else { &[Kind::Cancels] };
-        let how = (Swarm::of(kinds), Mode::Flavours(flavours.to_vec()));
+        let mode = Mode::Flavours(flavours.to_vec());
+        let how = (Swarm::of(kinds), mode, Some(&mut visited));
         let judged = bench.session(how, &mut odometer);
-        *schedules += 1;
+        explored.schedules += 1;
         if !judged.found.is_empty() {
             return Some((flavours.to_vec(), parallel, odometer.made(), judged.found));
         }
         if !odometer.advance() {
+            explored.pruned += visited.pruned;
             return None;
         }
     }

@@ -1,14 +1,15 @@
 //! All the ways it could go wrong, on purpose.
 //!
-//! A second driver moves the same machine through a world in which every race, every fault and every
-//! answer is a numbered choice. Laws and a small reference model judge what comes of it.
+//! A second driver moves the same machine through a world in which every race, every fault and
+//! every answer is a numbered choice. Laws and a small reference model judge what comes of it.
 //!
 //! To reproduce a failure: `proofmark sim --replay LIST`, with the list that was printed. A list
 //! begins with the kinds of trouble that exist (`swarm`), then follow the choices in the order in
 //! which they were made.
 //!
 //! Reading order: `scene` (the tools, and what their calls must come to), `swarm`, `workload`,
-//! `actors`, `world`, `driver`, `moves`, `oracle`, `explore`; then `mutant` (known mistakes, and who notices).
+//! `actors`, `world`, `driver`, `moves`, `oracle`, `explore`, `parity` (both drivers agree); then
+//! `mutant` (known mistakes, and who notices).
 
 pub mod actors;
 pub mod driver;
@@ -16,6 +17,7 @@ pub mod explore;
 mod moves;
 pub mod mutant;
 pub mod oracle;
+pub mod parity;
 pub mod scene;
 pub mod swarm;
 pub mod workload;

@@ -12,10 +12,11 @@ use super::workload;
 use crate::base::digest::Digest;
 use crate::journal::Event;
 use crate::runtime::dialect::Payload;
-use crate::runtime::exec::{Ran, Ready, search};
+use crate::runtime::exec::{Ran, Ready, search, simulated};
 use crate::runtime::guard::{
     Answer, AnswerScope, ApprovalRequest, HookCall, HookVerdict, Point, Verdict,
 };
+use crate::runtime::provider::harness_fault;
 use crate::runtime::resolved::CompiledView;
 use crate::runtime::turn::Ticket;
 use crate::runtime::turn::machine::Input;
@@ -24,6 +25,16 @@ impl Sim<'_> {
     /// The next input, by choice; `None` when nothing can ever happen again.
     pub(super) fn next(&mut self) -> Option<Input> {
         self.world.pass(1);
+        if self.visited.is_some() {
+            let (state, path) = (self.state(), self.choices.path());
+            if let Some(visited) = &mut self.visited
+                && visited.knows(state, path)
+            {
+                visited.pruned += 1;
+                self.left = true;
+                return None;
+            }
+        }
         loop {
             if let Some(outside) = self.outside() {
                 return Some(outside);
@@ -78,9 +89,7 @@ impl Sim<'_> {
         match self.jobs.swap_remove(place) {
             Job::Ask(payload) => Some(self.reply(&payload)),
             Job::Hook(ticket, call) => Some(self.hook(ticket, &call)),
-            Job::Inspect(ticket) => {
-                Some(Input::Inspected(ticket, Some(Digest::of("operand", b"same"))))
-            }
+            Job::Inspect(ticket) => Some(self.inspect(ticket)),
             Job::Prompt(request, times) => self.answer(request, times),
             Job::Run(ticket, ready, view, _) => self.run(ticket, ready, view),
             Job::Torn(ticket, ready, cancelled) => Some(self.torn(ticket, &ready, cancelled)),
@@ -92,16 +101,27 @@ impl Sim<'_> {
         self.round += 1;
         self.asked.append(&mut self.pending);
         let (reply, meant) = match &self.mode {
-            Mode::Chance => {
-                workload::reply(&mut self.swarm, self.round, &self.asked, payload, self.choices)
-            }
+            Mode::Chance => workload::reply(&mut self.swarm, self.round, &self.asked, self.choices),
             Mode::Flavours(flavours) => super::explore::reply(flavours, self.round),
+            Mode::Script(script) => script.reply(self.round),
         };
+        let reply = reply.and_then(|reply| payload.spell(reply).map_err(harness_fault));
         self.pending = meant;
         if self.swarm.strikes(Kind::RepliesLate, 6, self.choices) {
             self.world.pass(30_000);
         }
         Input::Replied(reply)
+    }
+
+    /// The second look may find another file than the first.
+    fn inspect(&mut self, ticket: Ticket) -> Input {
+        let again = ticket.attempt == 1;
+        let changed = again && self.swarm.strikes(Kind::OperandChanges, 2, self.choices);
+        if changed && let Some(told) = self.told.get_mut(&ticket.call) {
+            told.changed = true;
+        }
+        let word: &[u8] = if changed { b"other" } else { b"same" };
+        Input::Inspected(ticket, Some(Digest::of("operand", word)))
     }
 
     fn hook(&mut self, ticket: Ticket, call: &HookCall) -> Input {
@@ -145,6 +165,9 @@ impl Sim<'_> {
             let no = Verdict::No { reason: "no".to_owned() };
             let verdict = if yes { Verdict::Yes { strong: true, scope } } else { no };
             return Some(addressed(&request.id, verdict));
+        }
+        if let Mode::Script(script) = &self.mode {
+            return Some(addressed(&request.id, script.answer(&request.tool)));
         }
         if self.swarm.has(Kind::NonInteractive) {
             self.swarm.note(Kind::NonInteractive);
@@ -215,6 +238,10 @@ impl Sim<'_> {
             Mode::Flavours(flavours) => {
                 super::explore::act(flavours.get(ticket.slot).copied(), &name)
             }
+            Mode::Script(_) => {
+                let ran = simulated::said(&ready, &self.resolved.broker);
+                return Some(Input::Finished(ticket, ran));
+            }
             Mode::Chance => match scene::find(&name) {
                 Some(tool) => actors::tool(tool, &mut self.swarm, self.choices),
                 None => return None,
@@ -244,7 +271,7 @@ impl Sim<'_> {
     fn torn(&mut self, ticket: Ticket, ready: &Arc<Ready>, cancelled: bool) -> Input {
         let faster = match self.mode {
             Mode::Chance => self.swarm.strikes(Kind::ToolFaster, 2, self.choices),
-            Mode::Flavours(_) => self.choices.pick(2) == 1,
+            Mode::Flavours(_) | Mode::Script(_) => self.choices.pick(2) == 1,
         };
         if faster {
             let name = ready.permitted().validated().resolved().tool().id().as_str();

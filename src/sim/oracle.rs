@@ -55,6 +55,8 @@ pub struct Told {
     pub end: Option<End>,
     /// Whether it was started at all.
     pub started: bool,
+    /// Whether the file it would run was changed after the answer.
+    pub changed: bool,
     /// Whether the turn was cancelled, or the loop stopped, before the call was settled.
     pub turn_over: bool,
     /// Whether the same call was asked for before in this turn.
@@ -66,6 +68,9 @@ pub struct Told {
 /// Whether an outcome may be the end of a call that was told this.
 pub fn allows(told: &Told, outcome: &Outcome) -> bool {
     let name = outcome.name();
+    if told.changed && told.started {
+        return false;
+    }
     match told.end {
         Some(End::Good) => return name == "succeeded",
         Some(End::Bad) => return name == "failed",
@@ -129,6 +134,7 @@ mod tests {
             granted: false,
             end: None,
             started: false,
+            changed: false,
             turn_over: false,
             seen_before: false,
             budget: false,

@@ -57,7 +57,7 @@ const fn tool(name: &'static str, class: Class, manifest: &'static str) -> Tool 
 }
 
 /// The tools, the first three for exhaustive exploration.
-pub const TOOLS: [Tool; 15] = [
+pub const TOOLS: [Tool; 17] = [
     tool(
         "note.read",
         Class::Free,
@@ -88,12 +88,13 @@ pub const TOOLS: [Tool; 15] = [
         )
     },
     Tool {
+        marked: true,
         writes: true,
         ..tool(
             "page.write",
             Class::Free,
             "intent: {actionTypes: [write]}\neffects: {reads: [], writes: ['workspace:b/**']}\n\
-             sandbox: {mode: workspace_write}",
+             sandbox: {mode: workspace_write}\npermissions: {approvalMarker: approved}",
         )
     },
     Tool {
@@ -156,6 +157,23 @@ pub const TOOLS: [Tool; 15] = [
         Class::Free,
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:gate'], writes: []}\n\
          hooks: {preCall: [gatekeeper]}",
+    ),
+    Tool {
+        writes: true,
+        ..tool(
+            "job.run",
+            Class::Ask,
+            "intent: {actionTypes: [external_send]}\neffects: {reads: [], writes: ['api:jobs'], \
+             externalCalls: true, mutatesState: true}\nsandbox: {mode: none}\n\
+             execution: {adapter: 'builtin:command.run', command: [sh, job.sh]}",
+        )
+    },
+    // Kept back by policy: whoever acts here is blocked from it.
+    tool(
+        "safe.crack",
+        Class::Unavailable,
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:safe'], writes: []}\n\
+         permissions: {blockedPrincipals: [dev]}",
     ),
     // Behind a search: it can be called once one has found it.
     tool(
@@ -259,7 +277,9 @@ pub fn class(name: &str, args: Args, found: bool) -> Class {
     }
     let known = TOOLS.iter().find(|tool| tool.name == name || alias(tool.name) == name);
     let Some(tool) = known else { return Class::Unavailable };
-    let passes = args.pass() || (args == Args::Marker && tool.marked);
+    // A poll requires nothing.
+    let nothing = tool.polls && matches!(args, Args::Missing | Args::Blank);
+    let passes = args.pass() || nothing || (args == Args::Marker && tool.marked);
     match (tool.class, args) {
         (Class::Unavailable, _) => Class::Unavailable,
         _ if !passes => Class::Rejected,
@@ -347,8 +367,12 @@ impl Scene {
 }
 
 fn descriptor(tool: &Tool) -> Result<Descriptor, String> {
-    let schema = "{type: object, properties: {path: {type: string}, to: {type: string}, more: \
-                  {type: object}}, required: [path], additionalProperties: false}";
+    let required = if tool.polls { "" } else { "path" };
+    let marker = if tool.marked { ", approved: {type: boolean}" } else { "" };
+    let schema = format!(
+        "{{type: object, properties: {{path: {{type: string}}, to: {{type: string}}, more: {{type: \
+         object}}{marker}}}, required: [{required}], additionalProperties: false}}"
+    );
     let output = "{type: object, properties: {total: {type: integer}}, required: [total]}";
     let output =
         if tool.name == "order.show" { format!(", outputSchema: {output}") } else { String::new() };

@@ -86,6 +86,8 @@ kinds! {
     Searches "searches",
     /// A model gives no ids, or the same twice.
     DropsIds "drops_ids",
+    /// A model rehearses calls in its reasoning.
+    Rehearses "rehearses",
     /// A reply is cut off in the middle of its arguments.
     Truncates "truncates",
     /// A model writes a secret into its arguments.
@@ -94,6 +96,10 @@ kinds! {
     ProviderFails "provider_fails",
     /// A reply comes after nobody waits for it.
     RepliesLate "replies_late",
+    /// The file that would run is changed between the answer and the start.
+    OperandChanges "operand_changes",
+    /// The intent says that nothing is to be written.
+    Intends "intends",
     /// Another model takes over.
     Switches "switches",
     /// The user speaks while the turn runs.

@@ -4,8 +4,7 @@ use super::scene::{ARGS, Args, INVENTED, SEARCH, TOOLS, alias};
 use super::swarm::{Kind, Swarm};
 use crate::base::choice::Choices;
 use crate::journal::event::turn::ProviderFault;
-use crate::runtime::dialect::{Payload, RawCall, Reply};
-use crate::runtime::provider::harness_fault;
+use crate::runtime::dialect::{RawCall, Reply};
 
 /// A call as the model meant it, for the reference model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +15,11 @@ pub struct Meant {
     pub args: Args,
 }
 
-/// A reply with calls, or the last word; with what was meant.
+/// A reply with calls, or the last word; with what was meant. It is not spelled yet.
 pub fn reply(
     swarm: &mut Swarm,
     round: u32,
     before: &[Meant],
-    payload: &Payload,
     choices: &mut dyn Choices,
 ) -> (Result<Reply, ProviderFault>, Vec<Meant>) {
     if swarm.strikes(Kind::ProviderFails, 12, choices) {
@@ -65,8 +63,11 @@ pub fn reply(
         meant.push(one);
     }
     let finish = Some("tool_calls".to_owned());
-    let reply = Reply { calls, finish, ..Reply::default() };
-    (payload.spell(reply).map_err(harness_fault), meant)
+    let thought = "<think>\n<tool_call>{\"name\":\"note_read\",\"arguments\":{\"path\":\"a\"}}\
+                   </tool_call>\n</think>\nNow then.";
+    let text = swarm.strikes(Kind::Rehearses, 2, choices).then(|| thought.to_owned());
+    let reply = Reply { text, calls, finish, ..Reply::default() };
+    (Ok(reply), meant)
 }
 
 fn call(swarm: &mut Swarm, choices: &mut dyn Choices) -> Meant {

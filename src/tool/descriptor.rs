@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use super::effect::{ActionType, ResourcePattern};
 use super::id::ToolId;
 pub use super::sections::{
-    ApprovalPolicy, AuditLevel, ContextPolicy, CredentialStrategy, Credentials, EgressPolicy,
-    Execution, Hooks, Lifecycle, LifecycleStatus, Observability, OutputExposure, Permissions,
-    Provenance, RiskSection, Sandbox, SandboxMode, Source, SourceType, SubagentBudget,
+    ApprovalPolicy, AuditLevel, ContextInheritance, ContextPolicy, CredentialStrategy, Credentials,
+    EgressPolicy, Execution, Hooks, Lifecycle, LifecycleStatus, Observability, OutputExposure,
+    Permissions, Provenance, RiskSection, Sandbox, SandboxMode, Source, SourceType, SubagentBudget,
     SubagentContext, TrustLevel,
 };
 use crate::base::{canon, digest::Digest};

@@ -2,7 +2,7 @@
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
 //! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
-//! `matcher`, `short`.
+//! `matcher`, `short`, `undo`.
 
 pub mod descriptor;
 pub mod effect;
@@ -15,3 +15,4 @@ pub mod schema;
 pub mod sections;
 pub mod short;
 pub mod strict;
+pub mod undo;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::risk::RiskLevel;
+use super::undo::Inverse;
 use crate::base::digest::Digest;
 
 macro_rules! name_enum {
@@ -290,6 +291,9 @@ section! {
         /// with the envelope's field: `channel`, `reply_to`, `thread` or `principal`.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         delivery: BTreeMap<String, String> = BTreeMap::new(),
+        /// The call that takes a call of this tool back.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        inverse: Option<Inverse> = None,
     }
 }
 

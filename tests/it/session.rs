@@ -12,7 +12,7 @@ use proofmark::law::law::Verdict as LawVerdict;
 use proofmark::runtime::credential::Broker;
 use proofmark::runtime::dialect::{Dialect, Message, RawCall, Reply, ToolList, Transcript};
 use proofmark::runtime::evidence::receipt::ReceiptKey;
-use proofmark::runtime::exec::Workspace;
+use proofmark::runtime::exec::{Acts, Workspace};
 use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::{AnswerScope, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call, say};
@@ -87,6 +87,9 @@ impl Setting {
             others: BTreeMap::new(),
             hooks: BTreeMap::new(),
             workspace: Workspace::default(),
+            delegates: BTreeMap::new(),
+            sinks: Vec::new(),
+            simulated: Acts::default(),
         })
     }
 }

@@ -17,6 +17,17 @@ pub fn data() -> Option<PathBuf> {
     None
 }
 
+/// The folder of reported faults: `cases` beside the folder of outside data. `None`, with a printed
+/// line, as [`data`] has it.
+pub fn cases() -> Option<PathBuf> {
+    let folder = data()?.join("../cases");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    skip("data", &format!("no reported faults at {}", folder.display()));
+    None
+}
+
 /// Says aloud that a test is skipped; fails where `PROOFMARK_REQUIRE` names what is absent.
 pub fn skip(what: &str, why: &str) {
     let required = setting("PROOFMARK_REQUIRE").unwrap_or_default();

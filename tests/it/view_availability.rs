@@ -351,7 +351,7 @@ fn suites_and_cases_say_what_is_available() {
     }
     let resolved = |case: usize| {
         let (case, id) = (&suite.cases[case], ("s".into(), Digest::of("seed", b"")));
-        fixture::build(&suite, case, "scripted", id, (&shared, &own)).resolved
+        fixture::build(&suite, case, "scripted", id, (&shared, &own)).0.resolved
     };
     let view = |resolved: &Resolved, message: &str, activated: &ActivatedSet| {
         resolved.view(&BTreeMap::new(), activated, message, MAY_EXPOSE)

@@ -79,6 +79,8 @@ facts! {
         marker_cleared: bool,
         ? /// Arguments that the ingress envelope filled in.
         defaults: Vec<String>,
+        ? /// The arguments as they are from here on, where a marker or a default changed them.
+        args: Option<Value>,
     }
 }
 facts! {
@@ -166,6 +168,8 @@ facts! {
         decider: String,
         /// By which channel.
         channel: String,
+        ? /// Blob of the replacement, as it will be shown.
+        text: Option<Digest>,
     }
 }
 facts! {
@@ -279,6 +283,9 @@ facts! {
         effects: Option<ObservedEffects>,
         ? /// What went wrong.
         fault: Option<Fault>,
+        ? /// Blob of everything that is still to be recorded of the call, so that a record which
+        /// ends here can be completed.
+        pending: Option<Digest>,
     }
 }
 
@@ -420,7 +427,7 @@ facts! {
         of: Option<u64>,
         ? /// `start` or `end`, for a call's card or span.
         phase: Option<String>,
-        ? /// Digest of tool, provider call id, channel, agent alias and turn.
+        ? /// Digest of session, turn, call, tool, provider call id, channel and agent alias.
         correlation: Option<Digest>,
         ? /// The limit it was bounded to, in Unicode scalar values.
         limit: Option<u64>,

@@ -61,6 +61,12 @@ facts! {
         text: String,
         ? /// The ingress it came by: `cli`, `channel`, `acp`, `websocket`, `gateway`, `cron`, ...
         ingress: Option<String>,
+        ? /// The channel it came by.
+        channel: Option<String>,
+        ? /// Where an answer goes.
+        reply_to: Option<String>,
+        ? /// The conversation inside the channel.
+        thread: Option<String>,
     }
 }
 facts! {
@@ -78,8 +84,14 @@ facts! {
         duplicate_scope: Option<String>,
         ? /// Tools that the duplicate guard leaves alone.
         duplicate_exempt: Vec<ToolId>,
+        ? /// How many calls the turn may start; absent where there is no limit.
+        call_budget: Option<u32>,
+        ? /// From how many identical calls with identical results on the loop guard warns.
+        loop_warn: Option<u32>,
         ? /// Whether the text protocol is hidden completely.
         strict: bool,
+        ? /// Whether no model is asked: the turn makes the calls of its one batch and ends.
+        direct: bool,
     }
 }
 facts! {
@@ -213,6 +225,9 @@ facts! {
         batch: String,
         /// The calls' ids, in model order.
         slots: Vec<String>,
+        ? /// Blob of the requests that follow, so that a record which ends before the last of them
+        /// can be completed.
+        requests: Option<Digest>,
     }
 }
 facts! {
@@ -285,7 +300,7 @@ facts! {
 facts! {
     /// Somebody wants the turn to end.
     CancelRequested {
-        /// Who or what. Its key is another, since `cause` is the number of an entry.
+        /// Who or what. It is written as `by`: an entry's `cause` is another entry.
         #[serde(rename = "by")]
         cause: String,
     }
@@ -300,7 +315,7 @@ facts! {
 facts! {
     /// The loop ended.
     TurnFinished {
-        /// `final_text`, `cancelled`, `iteration_cap`, `loop_stopped`, `provider_fault`.
+        /// `final_text`, `cancelled`, `iteration_cap`, `loop_stopped`, `provider_fault`, `direct`.
         reason: String,
         ? /// How many model requests it took.
         iterations: Option<u32>,

@@ -18,7 +18,7 @@ use crate::journal::event::call::{
 use crate::journal::outcome::{Fault, Outcome};
 use crate::journal::receipt::Scope;
 use crate::runtime::catalog::Registered;
-use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::exec::{PreImage, Ran, Ready};
 use crate::tool::descriptor::OutputExposure;
 
 /// Takes secrets out of a text.
@@ -61,6 +61,8 @@ pub struct Settled {
     pub artifact: Option<Arc<str>>,
     /// What the result held that is no text, as it is to be kept.
     pub artifacts: Vec<Stored>,
+    /// What was there before, where the call changed a file and that can be kept whole.
+    pub pre_image: Option<Arc<str>>,
     /// The command line that ran, scrubbed.
     pub command: Option<String>,
     /// Only for successes.
@@ -128,6 +130,7 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
             result_chars: Some(output.chars().count() as u64),
             effects: Some(scrubbed(ran.effects, redact, cx.secrets)),
             fault: fault.clone(),
+            pending: None,
         },
         validated: ToolResultValidated {
             status: if fault.is_some() { "failed" } else { "passed" }.to_owned(),
@@ -136,12 +139,21 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
         },
         artifact: hidden.then(|| Arc::from(output)),
         artifacts,
+        pre_image: ran.before.and_then(|before| pre_image(&before, &clean)),
         command: ran.command.as_deref().map(clean),
         receipt,
         outcome: fault.map_or(Outcome::Succeeded, |fault| Outcome::Failed { fault }),
         shown: shown.text.into(),
         cut: shown.cut,
     }
+}
+
+/// What is stored holds no secret, and what is restored must be what was there: a pre-image with a
+/// secret in it is not kept.
+fn pre_image(before: &PreImage, clean: &dyn Fn(&str) -> String) -> Option<Arc<str>> {
+    let texts = [Some(&before.path), before.before.as_ref()];
+    let whole = texts.into_iter().flatten().all(|text| clean(text) == *text);
+    whole.then(|| serde_json::to_string(before).ok().map(Arc::from))?
 }
 
 /// Names of what was touched can hold a secret as well as any text.

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::ran::Ran;
+use super::operand_of;
+use super::ran::{PreImage, Ran};
 use super::ready::Ready;
 use super::workspace::{Workspace, WorkspaceError};
 use crate::journal::event::call::ObservedEffects;
@@ -19,7 +20,7 @@ pub fn run(builtin: Builtin, ready: &Ready, workspace: &mut Workspace) -> Ran {
         Builtin::FileWrite => write(args, workspace),
         Builtin::FilePatch => patch(args, workspace),
         Builtin::FileDelete => delete(args, workspace),
-        Builtin::CommandRun | Builtin::ToolSearch => {
+        Builtin::CommandRun | Builtin::ToolSearch | Builtin::Delegate => {
             return Ran::failed(Blame::Tool, "wrong_adapter", "this is no file tool");
         }
     };
@@ -67,11 +68,34 @@ fn search(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError
     Ok(Ran::ok(lines.join("\n"), ObservedEffects { reads, ..seen() }))
 }
 
+/// A pre-image is kept of files up to so many bytes.
+pub const PRE_IMAGE_BYTES: usize = 1 << 20;
+
+/// What is there before a change; `None` where it cannot be kept: too much of it, or no text.
+fn before(path: &str, workspace: &mut Workspace) -> Option<Option<String>> {
+    match workspace.bytes(path) {
+        Ok(bytes) if bytes.len() <= PRE_IMAGE_BYTES => String::from_utf8(bytes).ok().map(Some),
+        Err(error) if error.code() == "not_found" => Some(None),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+fn pre_image(
+    path: &str,
+    before: Option<Option<String>>,
+    left: Option<&str>,
+) -> Option<Box<PreImage>> {
+    let left = operand_of(left.map(|left| (path, left.to_owned())).into_iter());
+    before.map(|before| Box::new(PreImage { path: path.to_owned(), before, left }))
+}
+
 fn write(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
-    let path = text(args, "path");
-    workspace.write(path, text(args, "content"))?;
+    let (path, content) = (text(args, "path"), text(args, "content"));
+    let before = before(path, workspace);
+    workspace.write(path, content)?;
     let effects = ObservedEffects { writes: vec![resource(path)], ..seen() };
-    Ok(Ran::ok(format!("wrote {path}"), effects))
+    let before = pre_image(path, before, Some(content));
+    Ok(Ran { before, ..Ran::ok(format!("wrote {path}"), effects) })
 }
 
 fn patch(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
@@ -81,9 +105,12 @@ fn patch(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError>
     match content.matches(find).count() {
         _ if find.is_empty() => Ok(Ran::failed(Blame::Model, "empty_find", "`find` is empty")),
         1 => {
-            workspace.write(path, &content.replacen(find, text(args, "replace"), 1))?;
+            let before = before(path, workspace);
+            let patched = content.replacen(find, text(args, "replace"), 1);
+            workspace.write(path, &patched)?;
             let effects = ObservedEffects { writes: reads.clone(), reads, ..seen() };
-            Ok(Ran::ok(format!("patched {path}"), effects))
+            let before = pre_image(path, before, Some(&patched));
+            Ok(Ran { before, ..Ran::ok(format!("patched {path}"), effects) })
         }
         count => {
             let message = format!("`find` occurs {count} times in {path}; it must occur once");
@@ -102,7 +129,9 @@ fn delete(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError
         let effects = ObservedEffects { reads: vec![resource(path)], ..seen() };
         return Ok(Ran::ok(format!("would delete {path}"), effects));
     }
+    let before = before(path, workspace);
     workspace.remove(path)?;
     let effects = ObservedEffects { deletes: vec![resource(path)], ..seen() };
-    Ok(Ran::ok(format!("deleted {path}"), effects))
+    let before = pre_image(path, before, None);
+    Ok(Ran { before, ..Ran::ok(format!("deleted {path}"), effects) })
 }

@@ -2,6 +2,7 @@
 
 pub mod builtin;
 pub mod command;
+pub mod delegate;
 pub mod ran;
 pub mod ready;
 pub mod search;
@@ -12,8 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-pub use ran::{Attachment, Ran};
+pub use delegate::{Delegate, DelegateRequest, DelegateResult};
+pub use ran::{Attachment, PreImage, Ran};
 pub use ready::Ready;
+pub use simulated::Acts;
 pub use workspace::Workspace;
 
 use super::credential::Broker;
@@ -37,12 +40,13 @@ pub enum Ended {
 pub async fn run(
     ready: &Ready,
     workspace: &Mutex<Workspace>,
+    acts: &Acts,
     broker: &Broker,
     stop: &Notify,
 ) -> Ended {
     let work = async {
         match ready.plan().adapter {
-            Adapter::Simulated => Ended::Ran(Box::new(simulated::run(ready, broker))),
+            Adapter::Simulated => simulated::run(ready, broker, acts, stop).await,
             Adapter::Builtin(Builtin::CommandRun) => {
                 command::run(ready, workspace, broker, stop).await
             }
@@ -62,17 +66,21 @@ pub(crate) fn lock(workspace: &Mutex<Workspace>) -> MutexGuard<'_, Workspace> {
     workspace.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Digest of the files of the workspace that a call would run; `None` when none of the names is a
-/// file there.
+/// Digest of the files of the workspace that a call would run or change; `None` when none of the
+/// names is a file there.
 pub fn operand(files: &[String], workspace: &Mutex<Workspace>) -> Option<Digest> {
     let mut workspace = lock(workspace);
+    let read = files.iter().filter_map(|name| Some((name.as_str(), workspace.read(name).ok()?)));
+    operand_of(read)
+}
+
+/// Digest of files by name and content; `None` for none.
+pub fn operand_of<'a>(files: impl Iterator<Item = (&'a str, String)>) -> Option<Digest> {
     let mut hasher = Hasher::new("operand");
     let mut found = false;
-    for name in files {
-        if let Ok(content) = workspace.read(name) {
-            found = true;
-            hasher = hasher.field(name.as_bytes()).field(content.as_bytes());
-        }
+    for (name, content) in files {
+        found = true;
+        hasher = hasher.field(name.as_bytes()).field(content.as_bytes());
     }
     found.then(|| hasher.finish())
 }

@@ -1,7 +1,9 @@
 //! Stage 5: what an execution left behind.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::digest::Digest;
 use crate::base::media;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
@@ -43,6 +45,20 @@ pub struct Ran {
     pub command: Option<String>,
     /// Deferred tools that it found, for the turn to activate.
     pub activates: Vec<ToolId>,
+    /// What was there before, where it changed a file.
+    pub before: Option<Box<PreImage>>,
+}
+
+/// What a file held before a call changed it, for an undo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PreImage {
+    /// The file, as the call named it.
+    pub path: String,
+    /// Its text; `None` where there was no file.
+    pub before: Option<String>,
+    /// What the call left there, as an operand's digest; `None` where it left no file.
+    pub left: Option<Digest>,
 }
 
 impl Ran {
@@ -56,6 +72,7 @@ impl Ran {
             effects,
             command: None,
             activates: Vec::new(),
+            before: None,
         }
     }
 
@@ -80,6 +97,7 @@ impl Ran {
             effects: ObservedEffects { method: "workspace".to_owned(), ..Default::default() },
             command: None,
             activates: Vec::new(),
+            before: None,
         }
     }
 }

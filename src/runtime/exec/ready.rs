@@ -33,9 +33,19 @@ impl Ready {
         self.marked.as_ref().unwrap_or_else(|| self.permitted.validated().args())
     }
 
-    /// Whether the marker was set.
-    pub fn marked(&self) -> bool {
-        self.marked.is_some()
+    /// Whether the arguments that run carry the tool's approval marker, whoever set it.
+    pub fn is_marked(&self) -> bool {
+        let tool = self.permitted.validated().resolved().tool();
+        let marker = tool.descriptor.permissions.approval_marker.as_deref();
+        marker.is_some_and(|name| carries(self.args(), name))
+    }
+}
+
+fn carries(args: &Value, name: &str) -> bool {
+    match args {
+        Value::Object(map) => map.iter().any(|(key, value)| key == name || carries(value, name)),
+        Value::Array(items) => items.iter().any(|item| carries(item, name)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

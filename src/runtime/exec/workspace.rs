@@ -85,9 +85,16 @@ impl Workspace {
     /// # Errors
     /// As [`WorkspaceError`] says.
     pub fn read(&mut self, path: &str) -> Result<String, WorkspaceError> {
+        Ok(String::from_utf8_lossy(&self.bytes(path)?).into_owned())
+    }
+
+    /// Reads a file of any kind.
+    ///
+    /// # Errors
+    /// As [`WorkspaceError`] says.
+    pub fn bytes(&mut self, path: &str) -> Result<Vec<u8>, WorkspaceError> {
         let file = self.inside(path)?;
-        let bytes = fs::read(file).map_err(|error| WorkspaceError::io(path, &error))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        fs::read(file).map_err(|error| WorkspaceError::io(path, &error))
     }
 
     /// Writes a file, and the folders above it.

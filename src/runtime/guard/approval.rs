@@ -138,6 +138,7 @@ pub fn accept(
             refuse(Denier::Operator, "the stronger confirmation was not given")
         }
         Verdict::Yes { .. } => Acceptance::Granted,
+        Verdict::No { reason } if reason.trim().is_empty() => refuse(Denier::Operator, "no"),
         Verdict::No { reason } => Acceptance::Refused(Denier::Operator, reason.clone()),
         Verdict::Replace { text } => Acceptance::Replaced(text.clone()),
         Verdict::Timeout => refuse(Denier::ApprovalTimeout, "nobody answered in time"),

@@ -68,7 +68,7 @@ impl Grant {
 }
 
 /// The grants of a session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     live: Vec<Grant>,
 }
@@ -90,6 +90,11 @@ impl Grants {
     pub fn stands(&self, id: &str, now: Millis) -> bool {
         let mut live = self.live.iter();
         live.any(|grant| grant.id == id && grant.expires_at.is_none_or(|end| now <= end))
+    }
+
+    /// All of them, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Grant> {
+        self.live.iter()
     }
 
     /// The ids of all that stand.

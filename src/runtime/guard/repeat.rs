@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use super::validate::Validated;
 use crate::base::digest::{Digest, Hasher};
+use crate::tool::id::ToolId;
 
 /// What makes two calls the same.
 pub type CallKey = Digest;
 
 /// The key of a validated call.
 pub fn key(call: &Validated) -> CallKey {
-    Hasher::new("same call")
-        .field(call.resolved().tool().id().as_str().as_bytes())
-        .field(call.args_digest().as_bytes())
-        .finish()
+    key_of(call.resolved().tool().id(), call.args_digest())
+}
+
+/// The key of a tool and the digest of its arguments, as a record names them.
+pub fn key_of(tool: &ToolId, args: Digest) -> CallKey {
+    Hasher::new("same call").field(tool.as_str().as_bytes()).field(args.as_bytes()).finish()
 }
 
 /// How far back the duplicate guard looks.
@@ -139,9 +142,9 @@ pub fn repeated_prompt(ledger: &Ledger, key: CallKey, round: u32) -> Repeat {
     ledger.refused.get(&key).map_or(Repeat::Fresh, |call| Repeat::Again(Arc::clone(call)))
 }
 
-/// The earlier call that this one repeats, if any. `call` itself may stand already. Reads after a
-/// write in between are no duplicates: before anything has run, a write that stands in between
-/// counts; once the earlier call has run, only one that ended since.
+/// The earlier call that this one repeats, if any. `call` itself may stand already. After a write
+/// in between nothing is a duplicate: one that ended since the earlier call started, or one that
+/// stands in between and runs or is still to run.
 pub fn duplicate(
     ledger: &Ledger,
     (key, call): (CallKey, &str),
@@ -158,15 +161,14 @@ pub fn duplicate(
         Some(_) => same.rfind(|one| one.started.is_some())?,
         None => same.next_back()?,
     };
-    let written = match (own, earlier.started) {
-        (Some(_), Some(started)) => others().any(|w| {
-            w.writes && w.call != earlier.call && w.ended.is_some_and(|end| end > started)
-        }),
-        _ => before
-            .iter()
-            .skip_while(|one| one.call != earlier.call)
-            .any(|one| one.writes && one.call != earlier.call),
+    let ended_since = |w: &Standing| match (w.ended, earlier.started) {
+        (Some(end), Some(started)) => end > started,
+        _ => false,
     };
+    let after = before.iter().skip_while(|one| one.call != earlier.call);
+    let mut to_come = after.filter(|w| w.ended.is_none());
+    let written = others().any(|w| w.writes && w.call != earlier.call && ended_since(w))
+        || to_come.any(|w| w.writes && w.call != earlier.call);
     (!written).then(|| Arc::clone(&earlier.call))
 }
 

@@ -57,6 +57,11 @@ impl Validated {
         Self { call_digest, unbound: Some(self.call_digest), ..self }
     }
 
+    /// The call digest with this operand instead.
+    pub fn digest_with(&self, operand: Digest) -> Digest {
+        bound(self.unbound.unwrap_or(self.call_digest), operand)
+    }
+
     /// Whether the file that would run now is the one that was bound.
     pub fn is_bound_to(&self, operand: Option<Digest>) -> bool {
         match (self.unbound, operand) {

@@ -13,7 +13,27 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::{Launch, McpError};
-use crate::base::world::Stopwatch;
+use crate::base::world::{Stopwatch, env_var};
+
+/// The variables that a server gets from the calling process.
+pub const INHERITED: [&str; 16] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+];
 
 /// Bytes of standard error that are kept.
 const STDERR_KEPT: usize = 4 << 10;
@@ -183,7 +203,9 @@ impl Server {
     pub(super) fn spawn(launch: &Launch) -> Result<(Self, ChildStdin, ChildStdout), McpError> {
         let fail = |reason: String| McpError::Spawn { program: launch.program.clone(), reason };
         let mut command = Command::new(&launch.program);
-        command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
+        let inherited = INHERITED.iter().filter_map(|name| Some((*name, env_var(name)?)));
+        command.args(&launch.args).env_clear().envs(inherited);
+        command.envs(launch.env.iter().map(|(name, value)| (name, value)));
         if let Some(cwd) = &launch.cwd {
             // The system reports a missing folder as a missing program.
             if !cwd.is_dir() {

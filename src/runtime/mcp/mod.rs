@@ -30,14 +30,14 @@ use serde_json::Value;
 use thiserror::Error;
 
 pub use client::{MAX_PAGES, MAX_TOOLS, list_tools};
-pub use connect::parse_command;
+pub use connect::{INHERITED, parse_command};
 pub use filter::{MAX_LINE_BYTES, MAX_LISTING_BYTES};
 
 /// How to start a stdio server.
 ///
-/// The server inherits the environment of the calling process; `env` is added on top of it, the
-/// last value of a repeated name winning. The `Debug` form names the variables but hides their
-/// values, which are often credentials.
+/// Of the environment of the calling process the server gets the variables of [`INHERITED`] alone,
+/// because the rest often holds credentials; `env` is added on top of them, the last value of a
+/// repeated name winning. The `Debug` form names the variables but hides their values.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Launch {
     /// Program, looked up in `PATH` when it contains no slash.

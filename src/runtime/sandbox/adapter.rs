@@ -21,11 +21,12 @@ pub enum Builtin {
     FileDelete,
     CommandRun,
     ToolSearch,
+    Delegate,
 }
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
         "simulated",
         "builtin:file.read",
         "builtin:file.list",
@@ -35,6 +36,7 @@ impl Adapter {
         "builtin:file.delete",
         "builtin:command.run",
         "builtin:tool_search",
+        "builtin:delegate",
     ];
 
     /// Reads a name.
@@ -49,20 +51,22 @@ impl Adapter {
             "builtin:file.delete" => Self::Builtin(Builtin::FileDelete),
             "builtin:command.run" => Self::Builtin(Builtin::CommandRun),
             "builtin:tool_search" => Self::Builtin(Builtin::ToolSearch),
+            "builtin:delegate" => Self::Builtin(Builtin::Delegate),
             _ => return None,
         })
     }
 }
 
 impl Builtin {
-    /// Whether it changes files.
+    /// Whether it changes files itself.
     pub fn writes(self) -> bool {
         match self {
             Self::FileRead
             | Self::FileList
             | Self::FileSearch
             | Self::CommandRun
-            | Self::ToolSearch => false,
+            | Self::ToolSearch
+            | Self::Delegate => false,
             Self::FileWrite | Self::FilePatch | Self::FileDelete => true,
         }
     }

@@ -20,7 +20,8 @@ pub struct Plan {
     pub adapter: Adapter,
     /// What the descriptor asks for, by name.
     pub mode: &'static str,
-    /// What is enforced: `workspace`, `process_limits` or `simulated`.
+    /// What is enforced: `workspace`, `process_limits`, `delegate` (each of its calls by itself) or
+    /// `simulated`.
     pub enforcement: &'static str,
     /// Wall time in milliseconds.
     pub timeout_ms: u64,
@@ -48,9 +49,13 @@ pub enum Refusal {
     /// A fixed command without a program.
     #[error("execution.command is empty")]
     NoCommand,
+    /// A delegating tool that does not say to whom.
+    #[error("there is no `subagent` section")]
+    NoAgent,
 }
 
 const DEFAULT_OUTPUT: u64 = 1 << 20;
+const DELEGATE: &str = "delegate";
 
 /// Resolves the plan of a descriptor.
 ///
@@ -70,6 +75,7 @@ pub fn plan(descriptor: &Descriptor) -> Result<Plan, Refusal> {
             find_program(program).ok_or_else(|| Refusal::Program(program.clone()))?;
             "process_limits"
         }
+        Adapter::Builtin(Builtin::Delegate) => delegate(descriptor)?,
         Adapter::Builtin(builtin) => {
             let needs_write = builtin.writes();
             match mode {
@@ -80,13 +86,29 @@ pub fn plan(descriptor: &Descriptor) -> Result<Plan, Refusal> {
         }
     };
     let limits = &descriptor.sandbox.limits;
+    let own = limits.timeout_ms.min(descriptor.execution.timeout_ms);
+    let agent = descriptor.subagent.as_ref().filter(|_| enforcement == DELEGATE);
     Ok(Plan {
         adapter,
         mode: mode_name(mode),
         enforcement,
-        timeout_ms: limits.timeout_ms.min(descriptor.execution.timeout_ms),
+        // A turn takes longer than a call; its time is stated in the budget.
+        timeout_ms: agent.map_or(own, |agent| agent.budget.timeout_ms),
         max_output_bytes: limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT),
     })
+}
+
+/// A delegate touches nothing but by calls that have plans of their own. What would confine more
+/// than those do cannot be promised for it.
+fn delegate(descriptor: &Descriptor) -> Result<&'static str, Refusal> {
+    descriptor.subagent.as_ref().ok_or(Refusal::NoAgent)?;
+    match descriptor.sandbox.mode {
+        SandboxMode::None | SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite => Ok(DELEGATE),
+        mode => {
+            let adapter = descriptor.execution.adapter.clone();
+            Err(Refusal::Mode { mode: mode_name(mode), adapter })
+        }
+    }
 }
 
 /// Finds a program on `PATH`, or as given when it holds a slash.

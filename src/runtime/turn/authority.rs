@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::control::LoopVerdict;
+use super::control::{LoopVerdict, Round};
 use super::machine::{Effect, Lent, Turn, trace};
 use super::slots::Stage;
 use crate::journal::Outcome;
@@ -64,8 +64,7 @@ impl Turn {
                 cx.call(&call, RepeatStopped { of: of.to_string() });
                 self.stopped = Some("repeated_prompt".to_owned());
                 let by = "repeated_prompt".to_owned();
-                let shown = "blocked: the same question was asked before and not granted";
-                self.refuse(slot, Outcome::Blocked { by }, shown, cx);
+                self.refuse(slot, Outcome::Blocked { by }, REPEATED, cx);
             }
         }
     }
@@ -150,10 +149,10 @@ impl Turn {
                 self.make_ready(slot, same, permitted, cx);
             }
             Answered::Replaced(_, text) => {
-                cx.call(&call, ApprovalReplaced { approval_id, decider, channel });
+                let shown = replaced_text(&cx.redact(&text));
+                let text = Some(cx.log.journal.put_blob(shown.as_str().into()));
+                cx.call(&call, ApprovalReplaced { approval_id, decider, channel, text });
                 self.ledger.granted(same);
-                let text = cx.redact(&text);
-                let shown = format!("the operator's replacement for a result:\n{text}");
                 self.refuse(slot, Outcome::Replaced, &shown, cx);
             }
             Answered::Refused(_, by, why) => {
@@ -191,8 +190,12 @@ impl Turn {
         if self.in_circles(slot, same, &permitted, cx) {
             return;
         }
-        if cx.resolved.knobs.call_budget.is_some_and(|budget| self.started_calls >= budget) {
-            let reason = format!("the turn's budget of {} calls is spent", self.started_calls);
+        let spent = self.spent_calls();
+        if cx.resolved.knobs.call_budget.is_some_and(|budget| spent >= budget) {
+            let reason = format!("the turn's budget of {spent} calls is spent");
+            return self.deny(slot, Denier::Budget, reason, cx);
+        }
+        if let Some(reason) = self.no_turns_left(&tool, cx) {
             return self.deny(slot, Denier::Budget, reason, cx);
         }
         let credentials = &tool.descriptor.credentials;
@@ -240,12 +243,26 @@ impl Turn {
         let knobs = &cx.resolved.knobs;
         let pattern = match (cx.steps.loop_guard)(&self.rounds, Some(same), knobs) {
             LoopVerdict::Pass | LoopVerdict::Warn(_) => return false,
-            LoopVerdict::Block(pattern) => pattern,
+            LoopVerdict::Block(pattern) => {
+                // Asked for once more, it goes on with the circle, as if it had ended as before.
+                let before = self.rounds.iter().rev().find(|round| round.key == same);
+                if let Some(result) = before.or(self.rounds.last()).map(|round| round.result) {
+                    let tool = permitted.validated().resolved().tool().id().clone();
+                    self.rounds.push(Round { key: same, tool, result });
+                }
+                pattern
+            }
             LoopVerdict::Stop(pattern) => {
                 self.stopped = Some(pattern.to_owned());
                 pattern
             }
         };
+        // Blocked, it still goes on with the circle: whoever does not take the hint is stopped.
+        let before = self.rounds.iter().rev().find(|round| round.key == same);
+        if let Some(result) = before.or(self.rounds.last()).map(|round| round.result) {
+            let tool = permitted.validated().resolved().tool().id().clone();
+            self.rounds.push(Round { key: same, tool, result });
+        }
         if self.warned.insert(pattern) {
             cx.fact(LoopWarned { pattern: pattern.to_owned() });
         }
@@ -276,7 +293,7 @@ impl Turn {
         let scope = Some(cx.resolved.knobs.duplicate_scope.name().to_owned());
         let of = of.to_owned();
         cx.call(&self.slots.call(slot), DuplicateDropped { of: of.clone(), scope });
-        let shown = format!("dropped: the same call stands earlier, as {of}");
+        let shown = dropped_text(&of);
         self.refuse(slot, Outcome::Duplicate { of }, &shown, cx);
     }
 
@@ -294,6 +311,19 @@ impl Turn {
         let writes = validated.resolved().tool().class > EffectClass::Read;
         self.ledger.stand(key, &self.slots.call(slot), self.round, writes);
     }
+}
+
+/// What the model is told of a question that was asked before.
+pub(super) const REPEATED: &str = "blocked: the same question was asked before and not granted";
+
+/// What the model is told of a call that stands earlier.
+pub(super) fn dropped_text(of: &str) -> String {
+    format!("dropped: the same call stands earlier, as {of}")
+}
+
+/// What the model is told instead of a result.
+pub(super) fn replaced_text(text: &str) -> String {
+    format!("the operator's replacement for a result:\n{text}")
 }
 
 /// A yes that reaches further than one call is a grant, with exactly the printed scope.

@@ -9,6 +9,12 @@ use crate::journal::Outcome;
 use crate::journal::event::turn::{CancelAcknowledged, CancelRequested};
 use crate::runtime::guard::HookVerdict;
 
+/// Why calls of a stopped loop never start.
+pub const LOOP_STOPPED: &str = "the loop was stopped";
+
+/// Why nothing starts once a turn's time is up.
+pub(super) const TOO_LATE: &str = "the turn's deadline has passed";
+
 impl Turn {
     /// Somebody wants the turn to end: nothing starts from here on.
     pub(super) fn cancel(&mut self, cause: &str, cx: &mut Lent<'_>) {
@@ -32,7 +38,7 @@ impl Turn {
         self.advance(cx);
     }
 
-    fn cancel_slot(&mut self, slot: usize, cause: &str, cx: &mut Lent<'_>) {
+    pub(super) fn cancel_slot(&mut self, slot: usize, cause: &str, cx: &mut Lent<'_>) {
         match (cx.steps.on_cancel)(&self.slots.get(slot).stage) {
             OnCancel::Close => self.close(slot, cause, cx),
             OnCancel::Abort => {
@@ -56,7 +62,7 @@ impl Turn {
                 }
             }
             Stage::Observing { .. } => {
-                if let Stage::Observing { end, left, ran, .. } = self.slots.take(slot) {
+                if let Stage::Observing { end, ready, left, ran } = self.slots.take(slot) {
                     self.out.push(Effect::Abort(self.ticket(slot, ran)));
                     let call = self.slots.call(slot);
                     let why = HookVerdict::Failed { why: "the turn was cancelled".to_owned() };
@@ -64,6 +70,8 @@ impl Turn {
                         record_hook(&call, spec, &why, cx);
                     }
                     self.settle(slot, end, cx);
+                    let tool = ready.permitted().validated().resolved().tool();
+                    self.note_failure(slot, tool.id(), cx);
                 }
             }
             _ => {}
@@ -88,7 +96,7 @@ impl Turn {
 
     /// The loop stopped: what has not started never will.
     pub(super) fn close_unstarted(&mut self, cx: &mut Lent<'_>) {
-        let cause = "the loop was stopped";
+        let cause = LOOP_STOPPED;
         for slot in 0..self.slots.len() {
             let stage = &self.slots.get(slot).stage;
             if !stage.is_settled() && !stage.is_live() {
@@ -104,7 +112,7 @@ impl Turn {
         }
         let now = cx.world.now();
         if self.deadline.is_some_and(|at| now >= at) && self.cancelled.is_none() {
-            return self.cancel("the turn's deadline has passed", cx);
+            return self.cancel(TOO_LATE, cx);
         }
         self.expire(cx);
         for slot in 0..self.slots.len() {
@@ -117,7 +125,7 @@ impl Turn {
         match &self.slots.get(slot).stage {
             Stage::Backoff { at, .. } if now >= *at => {
                 if let Stage::Backoff { ready, attempt, .. } = self.slots.take(slot) {
-                    self.launch(slot, ready, attempt + 1, cx);
+                    self.launch(slot, (ready, attempt + 1), None, cx);
                 }
             }
             Stage::Running { deadline, .. } if now >= *deadline => {

@@ -50,6 +50,11 @@ pub fn loop_guard(rounds: &[Round], next: Option<CallKey>, knobs: &Knobs) -> Loo
     found.into_iter().map(judge).max_by_key(rank).unwrap_or(LoopVerdict::Pass)
 }
 
+/// The pattern of that name, as a record writes it.
+pub fn pattern(name: &str) -> Option<&'static str> {
+    ["identical", "ping_pong", "no_progress"].into_iter().find(|known| *known == name)
+}
+
 fn rank(verdict: &LoopVerdict) -> u8 {
     match verdict {
         LoopVerdict::Pass => 0,
@@ -59,12 +64,23 @@ fn rank(verdict: &LoopVerdict) -> u8 {
     }
 }
 
-/// How often the last call (or the next one) has come to the same result.
+/// How often one call has come to its last result: the next one, or whichever has most often.
 fn identical(rounds: &[Round], next: Option<CallKey>) -> usize {
-    let Some(key) = next.or(rounds.last().map(|round| round.key)) else { return 0 };
-    let Some(last) = rounds.iter().rev().find(|round| round.key == key) else { return 0 };
-    let same = rounds.iter().filter(|round| round.key == key && round.result == last.result);
-    same.count() + usize::from(next.is_some())
+    let count = |key: CallKey| {
+        let last = rounds.iter().rev().find(|round| round.key == key);
+        let same = |round: &&Round| {
+            last.is_some_and(|it| (it.key, it.result) == (round.key, round.result))
+        };
+        rounds.iter().filter(same).count()
+    };
+    match next {
+        // A call that was never made goes on with nothing.
+        Some(key) => Some(count(key)).filter(|count| *count > 0).map_or(0, |count| count + 1),
+        None => {
+            let keys: BTreeSet<CallKey> = rounds.iter().map(|round| round.key).collect();
+            keys.into_iter().map(count).max().unwrap_or(0)
+        }
+    }
 }
 
 /// How many of the last calls alternate between exactly two, each with its same result.

@@ -12,12 +12,13 @@ use tokio::sync::{Mutex, Notify, mpsc};
 use super::machine::{Effect, Input, Lent, Turn, TurnEnd};
 use super::slots::Ticket;
 use crate::base::caught::caught;
-use crate::base::world::Millis;
+use crate::base::world::{Millis, World};
 use crate::journal::Entry;
 use crate::runtime::BoxFuture;
-use crate::runtime::exec::{self, Ended, Workspace};
-use crate::runtime::guard::{Approver, Envelope, Hook, HookCall, HookVerdict};
+use crate::runtime::exec::{self, Acts, Delegate, Ended, Workspace};
+use crate::runtime::guard::{Approver, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
+use crate::runtime::surface::{Emission, Renderer, Sinks};
 
 /// What may come from outside while a turn runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,14 +46,25 @@ pub struct Parties<'a> {
     pub hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
     pub workspace: &'a Held<Workspace>,
+    /// What simulated tools still have to play.
+    pub simulated: &'a Acts,
     /// What comes from outside.
     pub signals: &'a mut mpsc::UnboundedReceiver<Signal>,
     /// Who watches the record.
     pub watch: Watch<'a>,
+    /// Who is shown what happens.
+    pub shown: Shown<'a>,
+    /// Who runs delegates.
+    pub delegate: &'a dyn Delegate,
 }
 
-/// How long a hook may take.
-const HOOK_MS: u64 = 10_000;
+/// Who is shown what happens, and how.
+pub struct Shown<'a> {
+    /// Who.
+    pub sinks: &'a Sinks,
+    /// How.
+    pub renderer: &'a mut Renderer,
+}
 
 /// Which work a future does, to find it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,23 +80,26 @@ struct Work<'a> {
     future: BoxFuture<'a, Input>,
 }
 
-/// Runs one turn to its end.
+/// Runs one turn from its first input to its end.
 pub async fn drive(
-    (text, envelope, provider): (String, Envelope, Arc<str>),
+    mut turn: Turn,
+    first: Input,
     parties: Parties<'_>,
     cx: &mut Lent<'_>,
 ) -> TurnEnd {
-    let mut turn = Turn::default();
     let (mut work, mut wakes): (Vec<Work<'_>>, Vec<Millis>) = (Vec::new(), Vec::new());
     let mut seen = cx.log.journal.entries().len();
-    let mut input = Input::Begin { text, envelope, provider };
-    let Parties { signals, watch, .. } = parties;
+    let mut input = first;
+    let Parties { signals, watch, mut shown, .. } = parties;
     let others = Others {
         providers: parties.providers,
         approver: parties.approver,
         hooks: parties.hooks,
         workspace: parties.workspace,
+        simulated: parties.simulated,
         broker: &cx.resolved.broker,
+        hook_ms: cx.resolved.knobs.hook_timeout_ms,
+        delegate: parties.delegate,
     };
     let mut own: Vec<Signal> = Vec::new();
     loop {
@@ -96,9 +111,11 @@ pub async fn drive(
                 Effect::AbandonAsk => work.retain(|one| one.job != Job::Ask),
                 Effect::Withdraw(id) => work.retain(|one| one.job != Job::Prompt(id.clone())),
                 Effect::Abort(ticket) => abort(&mut work, &ticket),
-                effect => work.extend(others.begin(effect)),
+                effect => work.extend(others.begin(effect, cx.world)),
             }
         }
+        // Before any of the work goes on: a start is shown before anything runs.
+        show(&mut shown, seen, cx);
         for entry in &cx.log.journal.entries()[seen..] {
             own.extend(watch(entry));
         }
@@ -112,6 +129,21 @@ pub async fn drive(
         } else {
             outside(own.remove(0))
         };
+    }
+}
+
+/// Shows what was recorded since, and records that it was shown.
+fn show(shown: &mut Shown<'_>, since: usize, cx: &mut Lent<'_>) {
+    if shown.sinks.is_empty() {
+        return;
+    }
+    let journal = &cx.log.journal;
+    let new = journal.entries().iter().skip(since);
+    let emissions: Vec<Emission> =
+        new.flat_map(|entry| shown.renderer.render(entry, journal.blobs())).collect();
+    for emission in emissions {
+        shown.sinks.emit(&emission);
+        cx.log.aside(cx.world, (&emission.call, emission.of), emission.fact());
     }
 }
 
@@ -164,12 +196,16 @@ struct Others<'a> {
     approver: &'a Mutex<Box<dyn Approver>>,
     hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     workspace: &'a Held<Workspace>,
+    simulated: &'a Acts,
     broker: &'a crate::runtime::credential::Broker,
+    /// How long a hook may take.
+    hook_ms: u64,
+    delegate: &'a dyn Delegate,
 }
 
 impl<'a> Others<'a> {
     /// Work for an effect; none for effects that are done at once.
-    fn begin(&self, effect: Effect) -> Option<Work<'a>> {
+    fn begin(&self, effect: Effect, world: &mut dyn World) -> Option<Work<'a>> {
         let stop = Arc::new(Notify::new());
         let (job, future): (Job, BoxFuture<'a, Input>) = match effect {
             Effect::Ask(name, payload) => {
@@ -189,8 +225,9 @@ impl<'a> Others<'a> {
             Effect::RunHook(ticket, call) => {
                 let hook = self.hooks.get(&call.hook).cloned();
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
+                let limit = self.hook_ms;
                 let future = async move {
-                    let verdict = hooked(hook, &call, &stopped).await;
+                    let verdict = hooked(hook, &call, limit, &stopped).await;
                     Input::Hooked(ticket, verdict)
                 };
                 (Job::Under(under), Box::pin(future))
@@ -205,16 +242,25 @@ impl<'a> Others<'a> {
                 (Job::Under(under), Box::pin(future))
             }
             Effect::Start(ticket, ready, view) => {
-                let (workspace, broker) = (self.workspace, self.broker);
+                let (workspace, acts, broker) = (self.workspace, self.simulated, self.broker);
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
                     if let Some(found) = exec::search::call(&ready, &view.view.waiting) {
                         return Input::Finished(ticket, found);
                     }
-                    match exec::run(&ready, workspace, broker, &stopped).await {
+                    match exec::run(&ready, workspace, acts, broker, &stopped).await {
                         Ended::Ran(ran) => Input::Finished(ticket, *ran),
                         Ended::TornDown(how) => Input::TornDown(ticket, how.to_owned()),
                     }
+                };
+                (Job::Under(under), Box::pin(future))
+            }
+            Effect::Delegate(ticket, request) => {
+                let (delegate, own) = (self.delegate, world.fork());
+                let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
+                let future = async move {
+                    let result = delegate.run(*request, own, &stopped).await;
+                    Input::Delegated(ticket, Box::new(result))
                 };
                 (Job::Under(under), Box::pin(future))
             }
@@ -241,15 +287,20 @@ async fn ask(
 }
 
 /// A hook that panics, takes too long or is not there has failed.
-async fn hooked(hook: Option<Arc<dyn Hook>>, call: &HookCall, stop: &Notify) -> HookVerdict {
+async fn hooked(
+    hook: Option<Arc<dyn Hook>>,
+    call: &HookCall,
+    limit: u64,
+    stop: &Notify,
+) -> HookVerdict {
     let failed = |why: String| HookVerdict::Failed { why };
     let Some(hook) = hook else { return failed(format!("there is no hook `{}`", call.hook)) };
     tokio::select! {
         biased;
         () = stop.notified() => failed("it was stopped".to_owned()),
-        said = caught(hook.run(call)) => said.unwrap_or_else(failed),
-        () = async { tokio::time::sleep(Duration::from_millis(HOOK_MS)).await } => {
-            failed(format!("no answer within {HOOK_MS} ms"))
+        said = caught(async { hook.run(call).await }) => said.unwrap_or_else(failed),
+        () = async { tokio::time::sleep(Duration::from_millis(limit)).await } => {
+            failed(format!("no answer within {limit} ms"))
         }
     }
 }

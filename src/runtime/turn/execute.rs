@@ -5,21 +5,24 @@ use std::sync::Arc;
 
 use super::control::Round;
 use super::machine::{Effect, Lent, Phase, Turn, late};
+use super::reopen::Had;
 use super::schedule::Batch;
 use super::slots::{SlotEnd, Stage, Teardown, Ticket};
 use crate::base::digest::{Digest, Hasher};
 use crate::journal::Outcome;
 use crate::journal::event::call::{
-    ArtifactPersisted, AttemptFailed, ToolActivated, ToolCallFinished, ToolCallSettled,
-    ToolCallStarted, TornDown,
+    ArtifactPersisted, AttemptFailed, ToolActivated, ToolCallSettled, ToolCallStarted, TornDown,
 };
 use crate::journal::event::turn::{DispatchPlanned, StateUpdated};
 use crate::journal::outcome::{Blame, Denier, Fault};
 use crate::journal::receipt::Scope;
-use crate::runtime::evidence::settle::{Settled, Settling, settle};
+use crate::runtime::catalog::Registered;
+use crate::runtime::evidence::pending::{self, Pending};
+use crate::runtime::evidence::settle::{Settling, settle};
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::key;
 use crate::runtime::guard::{HookCall, HookSpec, Point};
+use crate::runtime::state::StatePatch;
 use crate::runtime::view::activation::is_search;
 use crate::tool::id::ToolId;
 
@@ -59,7 +62,8 @@ impl Turn {
                 Stage::Queued(ready) => {
                     let tool = ready.permitted().validated().resolved().tool();
                     let blocked = self.slots.iter().take(slot).any(|earlier| {
-                        open(&earlier.stage) && (!parallel || clashes(&earlier.stage, tool, cx))
+                        open(&earlier.stage)
+                            && (!parallel || self.clashes(&earlier.stage, tool, cx))
                     });
                     if blocked {
                         if parallel {
@@ -75,6 +79,21 @@ impl Turn {
         }
     }
 
+    /// Whether what an earlier call may touch, and a tool, may not run at the same time.
+    fn clashes(&self, earlier: &Stage, tool: &Arc<Registered>, cx: &Lent<'_>) -> bool {
+        let other = match earlier {
+            Stage::Queued(ready)
+            | Stage::Rechecking(ready)
+            | Stage::Running { ready, .. }
+            | Stage::Aborting { ready, .. }
+            | Stage::Backoff { ready, .. } => ready,
+            _ => return false,
+        };
+        let other = self.reach(other.permitted().validated().resolved().tool(), cx);
+        let own = self.reach(tool, cx);
+        other.iter().any(|one| own.iter().any(|two| (cx.steps.conflict)(one, two)))
+    }
+
     /// The last look before the start: is the word still good, did the file change, did the same
     /// call run meanwhile.
     fn start(&mut self, slot: usize, cx: &mut Lent<'_>) {
@@ -86,14 +105,14 @@ impl Turn {
         if self.repeats(slot, ready.permitted().validated(), cx) {
             return;
         }
-        let operands = ready.permitted().validated().resolved().tool().operands();
+        let operands = self.operands(ready.permitted().validated().resolved().tool());
         if !operands.is_empty() && self.slots.get(slot).asked {
             let ticket = self.ticket(slot, 1);
             self.slots.put(slot, Stage::Rechecking(ready));
             self.out.push(Effect::Inspect(ticket, operands));
             return;
         }
-        self.launch(slot, ready, 1, cx);
+        self.launch(slot, (ready, 1), None, cx);
     }
 
     /// The file was read again: another content is not what was approved.
@@ -104,23 +123,25 @@ impl Turn {
         operand: Option<Digest>,
         cx: &mut Lent<'_>,
     ) {
-        if ready.permitted().validated().is_bound_to(operand) {
-            return self.launch(slot, ready, 1, cx);
+        if (cx.steps.same_operand)(ready.permitted().validated(), operand) {
+            return self.launch(slot, (ready, 1), operand, cx);
         }
-        let why = "the file that would run is not the one that was approved".to_owned();
+        let why = "the file is not any more as it was when the call was approved".to_owned();
         self.deny(slot, Denier::ApprovalMismatch, why, cx);
     }
 
     pub(super) fn launch(
         &mut self,
         slot: usize,
-        ready: Arc<Ready>,
-        attempt: u32,
+        (ready, attempt): (Arc<Ready>, u32),
+        operand: Option<Digest>,
         cx: &mut Lent<'_>,
     ) {
         let call = self.slots.call(slot);
         let validated = ready.permitted().validated();
         let tool = Arc::clone(validated.resolved().tool());
+        // What is recorded is what was found just now, and not what was approved.
+        let call_digest = operand.map_or(validated.call_digest(), |it| validated.digest_with(it));
         let command = &tool.descriptor.execution.command;
         let effects = &tool.descriptor.effects;
         let names = |list: &[crate::tool::effect::ResourcePattern]| {
@@ -132,12 +153,12 @@ impl Turn {
             tool_version: Some(tool.version),
             attempt: Some(attempt),
             args_digest: Some(validated.args_digest()),
-            call_digest: Some(validated.call_digest()),
+            call_digest: Some(call_digest),
             effect_class: Some(tool.class),
             adapter: Some(tool.descriptor.execution.adapter.clone()),
             command: (!command.is_empty()).then(|| cx.redact(&command.join(" "))),
             idempotency_key: effects.idempotent.then_some(key),
-            marker: ready.marked(),
+            marker: ready.is_marked(),
             reads: names(&effects.reads),
             writes: [names(&effects.writes), names(&effects.deletes)].concat(),
         };
@@ -147,20 +168,18 @@ impl Turn {
         let ticket = self.ticket(slot, attempt);
         self.slots.put(slot, Stage::Running { ready: Arc::clone(&ready), attempt, deadline });
         if let Some(view) = self.view.clone() {
-            self.out.push(Effect::Start(ticket, ready, view));
+            let effect = match self.hand_over(&ticket, (&ready, &view), cx) {
+                Some(request) => Effect::Delegate(ticket, Box::new(request)),
+                None => Effect::Start(ticket, ready, view),
+            };
+            self.out.push(effect);
         }
         self.out.push(Effect::Wake(deadline));
     }
 
     /// A call ended by itself.
     pub(super) fn finished(&mut self, ticket: &Ticket, ran: Ran, cx: &mut Lent<'_>) {
-        let runs = self.current(ticket)
-            && matches!(
-                &self.slots.get(ticket.slot).stage,
-                Stage::Running { attempt, .. } | Stage::Aborting { attempt, .. }
-                    if *attempt == ticket.attempt
-            );
-        if !runs {
+        if !self.runs(ticket) {
             return late(ticket, Some(&ran), cx);
         }
         let (Stage::Running { ready, attempt, .. } | Stage::Aborting { ready, attempt, .. }) =
@@ -170,6 +189,16 @@ impl Turn {
         };
         self.ended(ticket.slot, (ready, attempt), ran, cx);
         self.advance(cx);
+    }
+
+    /// Whether a ticket names an attempt that has not ended.
+    pub(super) fn runs(&self, ticket: &Ticket) -> bool {
+        self.current(ticket)
+            && matches!(
+                &self.slots.get(ticket.slot).stage,
+                Stage::Running { attempt, .. } | Stage::Aborting { attempt, .. }
+                    if *attempt == ticket.attempt
+            )
     }
 
     /// Tries again, or settles.
@@ -221,10 +250,11 @@ impl Turn {
             let round = Round { key: key(validated), tool: tool.id().clone(), result };
             self.rounds.push(round);
         }
-        let end = self.record_settled(slot, settled, cx);
-        if end.outcome == Outcome::Succeeded {
-            self.activate(&found, (slot, &ready), cx);
-        }
+        let query = validated.args().get("query").and_then(serde_json::Value::as_str);
+        let search = (found, query.map(str::to_owned));
+        let (finished, pending) = pending::keep(settled, search, &call, &mut cx.log.journal);
+        let event = cx.call(&call, finished);
+        let end = self.record_pending(slot, event, (pending, &Had::default()), cx);
         let hooks = &tool.descriptor.hooks;
         let mut left: VecDeque<HookSpec> = cx.resolved.hooks.global(Point::AfterCall).collect();
         left.extend(cx.resolved.hooks.own(Point::AfterCall, &hooks.post_call));
@@ -235,14 +265,39 @@ impl Turn {
         self.observe(slot, end, (ready, left, 0), cx);
     }
 
+    /// Records what follows the end of a call, as far as it is not recorded yet.
+    pub(super) fn record_pending(
+        &mut self,
+        slot: usize,
+        event: u64,
+        (pending, had): (Pending, &Had),
+        cx: &mut Lent<'_>,
+    ) -> SlotEnd {
+        let call = self.slots.call(slot);
+        if !had.validated {
+            cx.call(&call, pending.validated);
+        }
+        for one in pending.artifacts {
+            if !had.artifacts.contains(&one.artifact_id) {
+                cx.call(&call, ArtifactPersisted { event_id: Some(event), ..one });
+            }
+        }
+        if let Some(receipt) = pending.receipt.filter(|_| !had.receipt) {
+            cx.call(&call, receipt);
+        }
+        if pending.outcome == Outcome::Succeeded {
+            self.activate(slot, &pending.found, pending.query.as_deref(), cx);
+        }
+        let shown = cx.log.journal.blobs().get(&pending.shown).cloned().unwrap_or_default();
+        SlotEnd { outcome: pending.outcome, shown, cut: pending.cut }
+    }
+
     /// What a search found can be called from the next request on. It grants nothing: policy has
     /// its say then as ever.
-    fn activate(&mut self, found: &[ToolId], (slot, ready): (usize, &Ready), cx: &mut Lent<'_>) {
+    fn activate(&mut self, slot: usize, found: &[ToolId], query: Option<&str>, cx: &mut Lent<'_>) {
         let Some(compiled) = self.view.clone().filter(|_| !found.is_empty()) else { return };
-        let args = ready.permitted().validated().args();
-        let query = args.get("query").and_then(serde_json::Value::as_str).map(str::to_owned);
         for tool_id in (cx.steps.activate)(&mut self.activated, found, &compiled.view) {
-            let query = query.clone();
+            let query = query.map(str::to_owned);
             cx.call(&self.slots.call(slot), ToolActivated { tool_id, query });
         }
     }
@@ -257,7 +312,11 @@ impl Turn {
     ) {
         let Some(spec) = left.front() else {
             self.settle(slot, end, cx);
-            return self.note_failure(slot, &ready, cx);
+            return self.note_failure(
+                slot,
+                ready.permitted().validated().resolved().tool().id(),
+                cx,
+            );
         };
         let validated = ready.permitted().validated();
         let call = HookCall {
@@ -276,7 +335,7 @@ impl Turn {
     }
 
     /// A failure is part of the state that the next view looks at.
-    fn note_failure(&mut self, slot: usize, ready: &Ready, cx: &mut Lent<'_>) {
+    pub(super) fn note_failure(&mut self, slot: usize, tool: &ToolId, cx: &mut Lent<'_>) {
         let failed = match &self.slots.get(slot).stage {
             Stage::Settled(end) => matches!(end.outcome, Outcome::Failed { .. }),
             _ => false,
@@ -284,12 +343,9 @@ impl Turn {
         if !failed {
             return;
         }
-        let id: ToolId = ready.permitted().validated().resolved().tool().id().clone();
-        let count = cx.failures.entry(id.clone()).or_default();
+        let count = cx.failures.entry(tool.clone()).or_default();
         *count += 1;
-        let mut recent = serde_json::Map::new();
-        recent.insert(id.to_string(), (*count).into());
-        let patch = serde_json::json!({ "recentFailures": recent });
+        let patch = StatePatch::failures(tool, *count).into_value();
         cx.call(&self.slots.call(slot), StateUpdated { patch });
     }
 
@@ -310,56 +366,21 @@ impl Turn {
             let ran = Ran::failed(Blame::Tool, "timeout", message);
             self.ended(ticket.slot, (ready, attempt), ran, cx);
         } else {
-            let shown: Arc<str> = Arc::from("interrupted: it had started, its outcome is unknown");
-            let end = SlotEnd { outcome: Outcome::Interrupted, shown, cut: false };
-            self.settle_bounded(ticket.slot, end, cx);
+            self.interrupt(ticket.slot, cx);
         }
         self.advance(cx);
     }
 
-    fn settle_bounded(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
+    /// It had started, and nobody can say any more what became of it.
+    pub(super) fn interrupt(&mut self, slot: usize, cx: &mut Lent<'_>) {
+        let shown: Arc<str> = Arc::from("interrupted: it had started, its outcome is unknown");
+        self.settle_bounded(slot, SlotEnd { outcome: Outcome::Interrupted, shown, cut: false }, cx);
+    }
+
+    pub(super) fn settle_bounded(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
         let limit = cx.resolved.knobs.max_tool_result_chars;
         let shown = (cx.steps.preview)(&end.shown, "", limit);
         self.settle(slot, SlotEnd { shown: shown.text.into(), cut: shown.cut, ..end }, cx);
-    }
-
-    fn record_settled(&mut self, slot: usize, settled: Settled, cx: &mut Lent<'_>) -> SlotEnd {
-        let call = self.slots.call(slot);
-        let stored = settled.artifact.map(|text| {
-            let (bytes, hash) = (text.len() as u64, cx.log.journal.put_blob(text));
-            (format!("art_{}", hash.short()), hash, bytes)
-        });
-        let artifact_id = stored.as_ref().map(|(id, _, _)| id.clone());
-        let artifact_id = artifact_id.or(settled.artifacts.first().map(|one| one.id()));
-        let event_id = cx.call(&call, ToolCallFinished { artifact_id, ..settled.finished });
-        cx.call(&call, settled.validated);
-        if let Some((artifact_id, content_hash, bytes)) = stored {
-            let fact = ArtifactPersisted {
-                artifact_id,
-                kind: "tool_output".to_owned(),
-                content_hash,
-                bytes,
-                tool_call_id: Some(call.to_string()),
-                event_id: Some(event_id),
-            };
-            cx.call(&call, fact);
-        }
-        for one in settled.artifacts {
-            let content_hash = cx.log.journal.put_blob(Arc::clone(&one.text));
-            let fact = ArtifactPersisted {
-                artifact_id: one.id(),
-                kind: one.kind.to_owned(),
-                content_hash,
-                bytes: one.bytes as u64,
-                tool_call_id: Some(call.to_string()),
-                event_id: Some(event_id),
-            };
-            cx.call(&call, fact);
-        }
-        if let Some(receipt) = settled.receipt {
-            cx.call(&call, receipt);
-        }
-        SlotEnd { outcome: settled.outcome, shown: settled.shown, cut: settled.cut }
     }
 
     /// Settles a slot and records it; every path of every call ends here.
@@ -378,22 +399,6 @@ impl Turn {
 /// Beyond a tool's own time limit, before the machine tears it down itself: adapters end their own
 /// work first, and keep what it left.
 const GRACE_MS: u64 = 1_000;
-
-fn clashes(
-    earlier: &Stage,
-    tool: &Arc<crate::runtime::catalog::Registered>,
-    cx: &Lent<'_>,
-) -> bool {
-    let other = match earlier {
-        Stage::Queued(ready)
-        | Stage::Rechecking(ready)
-        | Stage::Running { ready, .. }
-        | Stage::Aborting { ready, .. }
-        | Stage::Backoff { ready, .. } => ready,
-        _ => return false,
-    };
-    (cx.steps.conflict)(other.permitted().validated().resolved().tool(), tool)
-}
 
 /// The same for every attempt of a call, and for no other call.
 fn idempotency_key(session: &str, call: &str) -> String {

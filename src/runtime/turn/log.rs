@@ -1,10 +1,16 @@
 //! Appending facts: who, when, and which fact led to which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::base::digest::Digest;
 use crate::base::world::World;
+use crate::journal::event::catalog::ToolVerified;
+use crate::journal::event::turn::SessionOpened;
 use crate::journal::{Entry, Event, Journal};
+use crate::runtime::catalog::Registered;
+use crate::runtime::resolved::Resolved;
+use crate::tool::id::ToolId;
 
 /// Writes a session's journal. Facts about a call are caused by that call's fact before; facts
 /// about the turn by the turn's.
@@ -21,6 +27,23 @@ impl Log {
     /// An empty journal of one session.
     pub fn new(session: Arc<str>) -> Self {
         Self { journal: Journal::new(), session, turn: None, last: None, calls: BTreeMap::new() }
+    }
+
+    /// Goes on with a journal that was written before. Its facts belong to no turn until one is
+    /// reopened.
+    pub fn resumed(session: Arc<str>, journal: Journal) -> Self {
+        let last = journal.entries().iter().rev().find(|entry| entry.call.is_none());
+        let last = last.map(|entry| entry.seq);
+        Self { last, journal, ..Self::new(session) }
+    }
+
+    /// Facts belong from here on to a turn that was open, and to its calls.
+    pub fn reopen(&mut self, turn: Arc<str>) {
+        let entries = self.journal.entries().iter();
+        let own = entries.filter(|entry| entry.turn.as_ref() == Some(&turn));
+        self.calls =
+            own.filter_map(|one| Some((Arc::clone(one.call.as_ref()?), one.seq))).collect();
+        self.turn = Some(turn);
     }
 
     /// The session's id.
@@ -56,6 +79,17 @@ impl Log {
         seq
     }
 
+    /// Appends a fact about a call that no later fact of it follows from.
+    pub fn aside(
+        &mut self,
+        world: &mut dyn World,
+        (call, cause): (&Arc<str>, u64),
+        event: impl Into<Event>,
+    ) -> u64 {
+        let entry = self.entry(world, Some(Arc::clone(call)), Some(cause), event.into());
+        self.journal.append(entry)
+    }
+
     fn entry(
         &self,
         world: &mut dyn World,
@@ -72,5 +106,39 @@ impl Log {
             at: world.now(),
             event,
         }
+    }
+}
+
+/// The session's rules and tools as facts.
+pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
+    let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
+    let opened = SessionOpened {
+        scopes: resolved.principal.scopes.iter().cloned().collect(),
+        canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
+        max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),
+        receipts: resolved.receipt_key.is_some(),
+        scope: Some(scope.to_owned()),
+        excluded_tools: resolved.excluded.iter().cloned().collect(),
+        approver: Some(channel.to_owned()),
+        ..SessionOpened::new(resolved.principal.id.clone())
+    };
+    // What the journal of a resumed session knows already is not said again.
+    let known: BTreeSet<(ToolId, Digest)> = log
+        .journal
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::ToolVerified(fact) => Some((fact.tool_id.clone(), fact.tool_version)),
+            _ => None,
+        })
+        .collect();
+    log.fact(world, opened);
+    let new = |tool: &&Arc<Registered>| !known.contains(&(tool.id().clone(), tool.version));
+    for tool in resolved.registry.iter().filter(new) {
+        let fact = ToolVerified {
+            effects_declared: true,
+            ..ToolVerified::new(tool.id().clone(), tool.version)
+        };
+        log.fact(world, fact);
     }
 }

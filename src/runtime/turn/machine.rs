@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::begin::{Proposal, Undoes};
 use super::control::{LoopVerdict, Round};
 use super::log::Log;
+use super::reopen::Reopened;
 use super::schedule::Dispatch;
 use super::slots::{Slots, Ticket};
 use super::steps::{Next, Steps};
@@ -13,13 +15,12 @@ use crate::base::secret::SecretSet;
 use crate::base::world::{Millis, World};
 use crate::journal::event::call::LateResultDropped;
 use crate::journal::event::turn::{
-    IntentDeclared, LoopStopped, LoopWarned, ModelReplied, ModelRequested, ModelSwitched,
-    ProviderFault, SteeringReceived, TraceUpdated, TurnFinished, TurnStarted, UserPromptSubmitted,
-    ViewCompiled,
+    LoopStopped, LoopWarned, ModelReplied, ModelRequested, ModelSwitched, ProviderFault,
+    SteeringReceived, TraceUpdated, TurnFinished, ViewCompiled,
 };
 use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::{Dialect, Message, Payload, Reply, Transcript, payload};
-use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready};
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
@@ -28,6 +29,7 @@ use crate::tool::id::ToolId;
 
 /// What can happen to a turn.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "an input is taken at once and never kept")]
 pub enum Input {
     /// The user said this, by this ingress.
     Begin {
@@ -48,6 +50,8 @@ pub enum Input {
     Answered(Answer, &'static str),
     /// A call ended by itself.
     Finished(Ticket, Ran),
+    /// A delegate is back.
+    Delegated(Ticket, Box<DelegateResult>),
     /// Everything of a call is gone, by these means.
     TornDown(Ticket, String),
     /// Somebody wants the turn to end.
@@ -60,6 +64,10 @@ pub enum Input {
     Switched(Arc<str>),
     /// A grant was taken back, by this person.
     Revoked(String, String),
+    /// Somebody other than a model proposes this one call, and no model is asked.
+    Propose(Box<Proposal>),
+    /// The process that ran the turn is gone; what it left open goes on.
+    Resume(Box<Reopened>),
 }
 
 /// What a turn wants done.
@@ -79,6 +87,8 @@ pub enum Effect {
     Withdraw(String),
     /// Run a call; a search looks among what waits in the view.
     Start(Ticket, Arc<Ready>, Arc<CompiledView>),
+    /// Run a delegate; it answers with `Delegated`, whatever becomes of it.
+    Delegate(Ticket, Box<DelegateRequest>),
     /// Tear down whatever runs under this ticket. A call answers with `TornDown`, or with
     /// `Finished` when it was faster; a hook or an inspection is dropped.
     Abort(Ticket),
@@ -101,6 +111,8 @@ pub enum TurnEnd {
     Cancelled(String),
     /// It went in circles.
     LoopStopped(String),
+    /// Its one batch is done, and no model was asked.
+    Direct,
 }
 
 impl TurnEnd {
@@ -112,6 +124,7 @@ impl TurnEnd {
             Self::ProviderFault(_) => "provider_fault",
             Self::Cancelled(_) => "cancelled",
             Self::LoopStopped(_) => "loop_stopped",
+            Self::Direct => "direct",
         }
     }
 }
@@ -179,7 +192,7 @@ pub enum Phase {
 pub struct Turn {
     pub(super) view: Option<Arc<CompiledView>>,
     pub(super) slots: Slots,
-    pub(super) said: Arc<str>,
+    pub(super) words: Arc<str>,
     pub(super) batch: String,
     pub(super) phase: Phase,
     pub(super) plan: Option<Dispatch>,
@@ -193,13 +206,27 @@ pub struct Turn {
     pub(super) deadline: Option<Millis>,
     pub(super) round: u32,
     pub(super) out: Vec<Effect>,
-    steering: VecDeque<Arc<str>>,
-    provider: Arc<str>,
+    pub(super) steering: VecDeque<Arc<str>>,
+    pub(super) provider: Arc<str>,
     pub(super) activated: ActivatedSet,
-    message: Arc<str>,
+    /// Calls that are set aside for delegates, by the call that delegates.
+    pub(super) lent: BTreeMap<Arc<str>, u32>,
+    pub(super) message: Arc<str>,
+    pub(super) direct: bool,
+    pub(super) undoes: Option<Undoes>,
 }
 
 impl Turn {
+    /// A turn in which these deferred tools can be called from the start.
+    pub fn with(activated: ActivatedSet) -> Self {
+        Self { activated, ..Self::default() }
+    }
+
+    /// What the user said at its beginning.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Takes one input and says what is to be done. Total: an input that comes too late changes
     /// nothing, and where it carries a result that is a fact.
     pub fn step(&mut self, input: Input, cx: &mut Lent<'_>) -> Vec<Effect> {
@@ -216,12 +243,15 @@ impl Turn {
             Input::Inspected(ticket, operand) => self.inspected(&ticket, operand, cx),
             Input::Answered(answer, channel) => self.answered(&answer, channel, cx),
             Input::Finished(ticket, ran) => self.finished(&ticket, ran, cx),
+            Input::Delegated(ticket, result) => self.delegated(&ticket, *result, cx),
             Input::TornDown(ticket, how) => self.torn_down(&ticket, how, cx),
             Input::Cancel(cause) => self.cancel(&cause, cx),
             Input::Elapsed => self.elapsed(cx),
             Input::Steered(text) => self.steered(&text, cx),
             Input::Switched(to) => self.switched(to, cx),
             Input::Revoked(grant, by) => self.revoked(&grant, by, cx),
+            Input::Propose(proposal) => self.propose(*proposal, cx),
+            Input::Resume(reopened) => self.resume(*reopened, cx),
         }
         std::mem::take(&mut self.out)
     }
@@ -231,40 +261,6 @@ impl Turn {
         self.phase
     }
 
-    fn begin(&mut self, text: &str, envelope: Envelope, provider: Arc<str>, cx: &mut Lent<'_>) {
-        let turn = cx.world.next_id("t");
-        self.provider = provider;
-        cx.log.set_turn(Some(turn.into()));
-        let text: Arc<str> = cx.redact_known(text).into();
-        let ingress = envelope.ingress.clone();
-        cx.fact(UserPromptSubmitted { text: text.to_string(), ingress });
-        self.envelope = envelope;
-        let knobs = &cx.resolved.knobs;
-        let (provider, dialect) = (self.provider.to_string(), knobs.dialect.name().to_owned());
-        cx.fact(TurnStarted {
-            iteration_cap: Some(knobs.iteration_cap),
-            parallel_tools: knobs.parallel_tools,
-            duplicate_scope: Some(knobs.duplicate_scope.name().to_owned()),
-            duplicate_exempt: cx.resolved.exempt(),
-            strict: knobs.dialect == Dialect::Text && knobs.text.strict,
-            ..TurnStarted::new(provider, dialect)
-        });
-        let (by, mut intent) = cx.resolved.intent.clone();
-        for text in [&mut intent.user_goal, &mut intent.current_task, &mut intent.rationale_summary]
-        {
-            *text = cx.redact_known(text);
-        }
-        cx.fact(IntentDeclared { by, intent });
-        if let Some(limit) = knobs.turn_deadline_ms {
-            let at = cx.world.now().saturating_add(limit);
-            self.deadline = Some(at);
-            self.out.push(Effect::Wake(at));
-        }
-        self.message = Arc::clone(&text);
-        super::append::append(cx, vec![Message::User { text }]);
-        self.ask(cx);
-    }
-
     /// Compiles the view, renders the request.
     pub(super) fn ask(&mut self, cx: &mut Lent<'_>) {
         if (cx.steps.next)(self.round, &cx.resolved.knobs) == Next::Cap {
@@ -272,14 +268,8 @@ impl Turn {
         }
         self.round += 1;
         self.phase = Phase::Asking;
-        let (activated, message) = (&self.activated, &self.message);
-        let compiled = cx.resolved.view(cx.failures, activated, message, cx.steps.may_expose);
+        let compiled = self.compile(cx);
         let view = &compiled.view;
-        cx.fact(ViewCompiled {
-            view: view.digest,
-            exposed: Arc::clone(&view.exposed),
-            withheld: Arc::clone(&view.withheld),
-        });
         let payload = cx.resolved.knobs.dialect.request(&compiled.tools, cx.transcript);
         let journal = &mut cx.log.journal;
         journal.put_known_blob(payload.tools.digest, Arc::clone(&payload.tools.text));
@@ -294,8 +284,20 @@ impl Turn {
             tokens: Some(payload.tokens()),
             view_tokens: Some(payload.view_tokens()),
         });
-        self.view = Some(compiled);
         self.out.push(Effect::Ask(Arc::clone(&self.provider), payload));
+    }
+
+    /// What may be seen from here on.
+    pub(super) fn compile(&mut self, cx: &mut Lent<'_>) -> Arc<CompiledView> {
+        let (activated, message) = (&self.activated, &self.message);
+        let compiled = cx.resolved.view(cx.failures, activated, message, cx.steps.may_expose);
+        cx.fact(ViewCompiled {
+            view: compiled.view.digest,
+            exposed: Arc::clone(&compiled.view.exposed),
+            withheld: Arc::clone(&compiled.view.withheld),
+        });
+        self.view = Some(Arc::clone(&compiled));
+        compiled
     }
 
     fn replied(&mut self, reply: Reply, cx: &mut Lent<'_>) {
@@ -323,16 +325,28 @@ impl Turn {
         });
         let text: Arc<str> = text.unwrap_or_default().into();
         if calls.is_empty() {
-            super::append::append(cx, vec![Message::Assistant { text, calls: Vec::new() }]);
-            if self.steering.is_empty() {
-                return self.end(TurnEnd::FinalText, cx);
+            if reply.finish.as_deref() == Some("tool_calls") {
+                trace(cx, "the reply ends in calls, and none stands where a call counts");
             }
-            // The user spoke meanwhile: the last word was not the last.
-            self.steer(cx);
-            return self.ask(cx);
+            return self.said(text, cx);
         }
         self.open_batch(text, calls, cx);
         self.advance(cx);
+    }
+
+    /// A reply without calls.
+    pub(super) fn said(&mut self, text: Arc<str>, cx: &mut Lent<'_>) {
+        super::append::append(cx, vec![Message::Assistant { text, calls: Vec::new() }]);
+        self.after_words(cx);
+    }
+
+    /// The last word, unless the user spoke meanwhile.
+    pub(super) fn after_words(&mut self, cx: &mut Lent<'_>) {
+        if self.steering.is_empty() {
+            return self.end(TurnEnd::FinalText, cx);
+        }
+        self.steer(cx);
+        self.ask(cx);
     }
 
     fn unanswered(&mut self, fault: ProviderFault, cx: &mut Lent<'_>) {
@@ -355,12 +369,12 @@ impl Turn {
         }
     }
 
-    /// Appends the round and decides how the turn goes on.
+    /// Appends the round.
     fn close_batch(&mut self, cx: &mut Lent<'_>) {
         let calls = self.slots.iter().map(|slot| slot.shown.clone()).collect();
         let order = (cx.steps.append_order)(self.slots.len());
         let ends = self.slots.drain(&order);
-        let mut messages = vec![Message::Assistant { text: Arc::clone(&self.said), calls }];
+        let mut messages = vec![Message::Assistant { text: Arc::clone(&self.words), calls }];
         messages.extend(ends.into_iter().map(|(call, end)| Message::Tool {
             call,
             text: end.shown,
@@ -368,6 +382,11 @@ impl Turn {
         }));
         super::append::append(cx, messages);
         self.plan = None;
+        self.after_round(cx);
+    }
+
+    /// How the turn goes on when nothing of it is open.
+    pub(super) fn after_round(&mut self, cx: &mut Lent<'_>) {
         if let Some(cause) = self.cancelled.clone() {
             return self.end(TurnEnd::Cancelled(cause), cx);
         }
@@ -387,6 +406,9 @@ impl Turn {
             return self.end(TurnEnd::LoopStopped(pattern), cx);
         }
         self.steer(cx);
+        if self.direct {
+            return self.end(TurnEnd::Direct, cx);
+        }
         self.ask(cx);
     }
 

@@ -8,9 +8,12 @@
 //! Inspected(ticket, digest)   Inspect(ticket, files)            -> workspace
 //! Answered(answer)            Prompt(request), Withdraw(id)     -> approver
 //! Finished(ticket, ran)       Start(ticket, ready)              -> exec
+//! Delegated(ticket, result)   Delegate(ticket, request)         -> a session of its own
 //! TornDown(ticket)            Abort(ticket)                     -> whoever runs under it
 //! Elapsed                     Wake(at)                          -> clock
 //! Cancel, Steered, Switched, Revoked                            <- outside
+//! Propose(proposal)                                             <- whoever is no model
+//! Resume(reopened)                                              <- a journal
 //!                             Return(end)
 //! ```
 //!
@@ -18,22 +21,30 @@
 //! inputs, in whatever order the work ends; it decides nothing.
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
-//! `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it runs),
-//! `cancel`, `control` (circles), `append`, `pin`, then `driver`.
+//! `begin`, `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it
+//! runs), `child` (what a delegate is given), `cancel`, `control` (circles), `append`, `pin`,
+//! `reopen` (a turn that outlived its process), then `driver` and `delegate` (a session inside a
+//! session).
 
 pub mod append;
 mod authority;
+pub mod begin;
 mod cancel;
+mod child;
 pub mod control;
+pub mod delegate;
 pub mod driver;
 mod execute;
 pub mod log;
 pub mod machine;
 pub mod pin;
 mod prepare;
+pub mod reopen;
 pub mod schedule;
 pub mod slots;
 pub mod steps;
 
+pub use cancel::LOOP_STOPPED;
 pub use machine::{Effect, Input, Turn, TurnEnd};
+pub use prepare::assistant_call;
 pub use slots::Ticket;

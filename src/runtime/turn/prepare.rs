@@ -34,7 +34,7 @@ impl Turn {
         let calls: Vec<RawCall> = calls.into_iter().map(clean).collect();
         let ids = pin(&calls, cx.transcript, cx.world);
         self.batch = cx.world.next_id("b");
-        self.said = text;
+        self.words = text;
         let chain = Chain {
             left: cx.resolved.hooks.global(Point::BeforeCall).collect(),
             ..Chain::default()
@@ -57,7 +57,10 @@ impl Turn {
         }
         let names = slots.iter().map(|slot| slot.call.to_string()).collect();
         self.slots = Slots::for_batch(slots);
-        cx.fact(BatchOpened { batch: self.batch.clone(), slots: names });
+        // Facts are plain data: writing them to memory cannot fail.
+        let requests = serde_json::to_string(&facts).unwrap_or_default();
+        let requests = Some(cx.log.journal.put_blob(requests.into()));
+        cx.fact(BatchOpened { batch: self.batch.clone(), slots: names, requests });
         for (call, fact) in facts {
             cx.call(&call, fact);
         }
@@ -139,7 +142,7 @@ impl Turn {
         let call = Arc::clone(&proposed.call);
         record_hook(&call, &spec, &verdict, cx);
         if let Some(reason) = (cx.steps.hook_blocks)(&spec, &verdict) {
-            let shown = format!("blocked by the hook {}: {}", spec.name, reason);
+            let shown = blocked_text(&spec.name, &reason);
             return self.refuse(slot, Outcome::Blocked { by: spec.name }, &shown, cx);
         }
         if let HookVerdict::Rewrite { name, args } = verdict
@@ -156,6 +159,7 @@ impl Turn {
                 Arguments::Json(value) => Some(value.clone()),
                 Arguments::Blank | Arguments::Malformed { .. } => None,
             };
+            let args = args.filter(|_| self.logs_args(&proposed.name));
             let (tool_id, by) = (proposed.name.clone(), Some(spec.name));
             cx.call(&call, ToolCallRewritten { tool_id, args, by });
             self.slots.get_mut(slot).shown = assistant_call(&proposed);
@@ -207,14 +211,16 @@ impl Turn {
                 return self.refuse(slot, Outcome::Rejected { errors }, &shown, cx);
             }
         };
+        let logged = tool.descriptor.observability.log_args && (cleared || !defaults.is_empty());
         let fact = ToolArgsValidated {
             args_digest: Some(validated.args_digest()),
             blank: validated.blank(),
+            args: logged.then(|| validated.args().clone()),
             defaults,
             ..named("passed")
         };
         cx.call(&call, fact);
-        let operands = tool.operands();
+        let operands = self.operands(&tool);
         if operands.is_empty() {
             return self.judge(slot, validated, cx);
         }
@@ -268,6 +274,10 @@ impl Turn {
             judgement.decision = Decision::Ask;
             judgement.reasons.insert(0, why.clone());
         }
+        if let Some(why) = self.moved_on(&validated) {
+            judgement.decision = Decision::Deny;
+            judgement.reasons.insert(0, why);
+        }
         let fact = ToolPolicyChecked {
             decision: judgement.decision.name().to_owned(),
             reason: judgement.reason(),
@@ -311,7 +321,13 @@ impl Turn {
         cx: &mut Lent<'_>,
     ) {
         let Some(compiled) = self.view.clone() else { return };
-        let shown = compiled.view.refusal(&proposed.name, &self.activated);
+        let shown = match &proposed.arguments {
+            // Not even a name could be read: what is wrong with the block says more.
+            Arguments::Malformed { why, .. } if proposed.name.is_empty() => {
+                format!("the call cannot be read: {why}")
+            }
+            _ => compiled.view.refusal(&proposed.name, &self.activated),
+        };
         self.refuse(slot, Outcome::Unavailable { why }, &shown, cx);
     }
 
@@ -338,10 +354,15 @@ impl Turn {
         self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
     }
 
-    fn requested(&self, proposed: &Proposed) -> ToolCallRequested {
+    /// Whether arguments are logged for a name; they are where nothing is known of it.
+    fn logs_args(&self, name: &str) -> bool {
         let view = self.view.as_ref();
-        let known = view.and_then(|view| view.view.resolve(&proposed.name).ok());
-        let logged = known.is_none_or(|tool| tool.descriptor.observability.log_args);
+        let known = view.and_then(|view| view.view.resolve(name).ok());
+        known.is_none_or(|tool| tool.descriptor.observability.log_args)
+    }
+
+    fn requested(&self, proposed: &Proposed) -> ToolCallRequested {
+        let logged = self.logs_args(&proposed.name);
         let (args, raw_args) = match &proposed.arguments {
             Arguments::Json(value) => (Some(value.clone()), None),
             Arguments::Blank => (None, Some(String::new())),
@@ -365,24 +386,34 @@ pub(super) fn record_hook(
     verdict: &HookVerdict,
     cx: &mut Lent<'_>,
 ) {
-    let reason = match verdict {
-        HookVerdict::Cancel { reason } => Some(cx.redact(reason)),
-        HookVerdict::Failed { why } => Some(cx.redact(why)),
-        HookVerdict::Pass | HookVerdict::Rewrite { .. } => None,
+    let (name, reason) = match verdict {
+        HookVerdict::Cancel { .. } | HookVerdict::Rewrite { .. } if spec.observer => {
+            let wanted = verdict.name();
+            ("failed", Some(format!("it only observes, and wanted to {wanted}")))
+        }
+        HookVerdict::Cancel { reason } => (verdict.name(), Some(cx.redact(reason))),
+        HookVerdict::Failed { why } => (verdict.name(), Some(cx.redact(why))),
+        HookVerdict::Pass | HookVerdict::Rewrite { .. } => (verdict.name(), None),
     };
     cx.call(
         call,
         HookRan {
             hook: spec.name.clone(),
             point: spec.point.name().to_owned(),
-            verdict: verdict.name().to_owned(),
+            verdict: name.to_owned(),
             reason,
             observer: spec.observer,
         },
     );
 }
 
-fn assistant_call(proposed: &Proposed) -> AssistantCall {
+/// What the model is told of a call that a hook blocked.
+pub(super) fn blocked_text(hook: &str, reason: &str) -> String {
+    format!("blocked by the hook {hook}: {reason}")
+}
+
+/// A call as the transcript shows it.
+pub fn assistant_call(proposed: &Proposed) -> AssistantCall {
     let arguments = match &proposed.arguments {
         Arguments::Json(value) => value.to_string(),
         Arguments::Blank => String::new(),

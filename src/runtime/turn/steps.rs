@@ -10,6 +10,7 @@ use super::control::{self, LoopVerdict, Round};
 use super::schedule::{self, Batch, Dispatch, OnCancel};
 use super::slots::Stage;
 use crate::base::bounded::Bounded;
+use crate::base::digest::Digest;
 use crate::base::secret::SecretSet;
 use crate::base::world::Millis;
 use crate::journal::outcome::{Fault, Unavailability};
@@ -27,7 +28,7 @@ use crate::runtime::guard::{
 use crate::runtime::policy::{self, Judgement, Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::compile::MayExpose;
-use crate::runtime::view::{ActivatedSet, View};
+use crate::runtime::view::{ActivatedSet, View, delegated};
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
 use crate::tool::schema::ArgumentError;
@@ -67,6 +68,8 @@ pub struct Steps {
     pub conflict: fn(&Registered, &Registered) -> bool,
     /// Step 7: whether a started call still has its authority; the reason when it has not.
     pub still_permitted: fn(&Ready, &Grants, Millis) -> Result<(), schedule::Void>,
+    /// Step 7: whether the file that would run now is the one that was approved.
+    pub same_operand: fn(&Validated, Option<Digest>) -> bool,
     /// Step 7: when a failed attempt is tried again.
     pub retry: fn(&Registered, &Fault, u32, Millis) -> Option<Millis>,
     /// Step 7: what a cancellation does to a call.
@@ -82,6 +85,8 @@ pub struct Steps {
     pub redact_known: Redact,
     /// Step 8: what of a search's finds can be called from the next request on.
     pub activate: fn(&mut ActivatedSet, &[ToolId], &View) -> Vec<ToolId>,
+    /// Step 7: which of the view's tools a delegate gets.
+    pub delegated: fn(&Registered, &View) -> Vec<ToolId>,
     /// Step 9: the order in which slots are appended.
     pub append_order: fn(usize) -> Vec<usize>,
     /// Step 10: whether the calls of the turn go in circles.
@@ -118,6 +123,7 @@ impl Steps {
         plan_dispatch: schedule::plan_dispatch,
         conflict: schedule::conflict,
         still_permitted: schedule::still_permitted,
+        same_operand: Validated::is_bound_to,
         retry: schedule::retry,
         on_cancel: schedule::on_cancel,
         preview: preview::preview,
@@ -125,6 +131,7 @@ impl Steps {
         redact,
         redact_known,
         activate: ActivatedSet::activate,
+        delegated,
         append_order,
         loop_guard: control::loop_guard,
         next,

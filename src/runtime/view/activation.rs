@@ -132,6 +132,17 @@ impl ActivatedSet {
     }
 }
 
+/// Tools that a record says were activated, in its order.
+impl Extend<ToolId> for ActivatedSet {
+    fn extend<T: IntoIterator<Item = ToolId>>(&mut self, tools: T) {
+        for tool in tools {
+            if !self.contains(&tool) {
+                self.tools.push(tool);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::activation::ActivatedSet;
 use crate::base::digest::Digest;
+use crate::base::problem::nearest;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::Registered;
@@ -58,13 +59,19 @@ impl View {
     }
 
     /// What the model is told of a name that cannot be called. It is the same text for all
-    /// causes, but for a tool that a search has activated since the view was compiled.
+    /// causes, but for a tool that a search has activated since the view was compiled. A close
+    /// name is named only where it is one of this request.
     pub fn refusal(&self, name: &str, activated: &ActivatedSet) -> String {
         match self.waits(name) {
             Some(lease) if activated.contains(lease.tool.id()) => {
-                format!("`{name}` can be called only since this reply; call it again")
+                return format!("`{name}` can be called only since this reply; call it again");
             }
-            _ => format!("there is no tool `{name}` in this request"),
+            _ => {}
+        }
+        let gone = format!("there is no tool `{name}` in this request");
+        match nearest(name, self.advertised.iter().map(String::as_str)) {
+            Some(close) => format!("{gone}; did you mean `{close}`?"),
+            None => gone,
         }
     }
 }

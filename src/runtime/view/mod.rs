@@ -5,11 +5,13 @@
 //! exposed or withheld, each with its reason.
 //!
 //! `scope` says what exists for a run, `availability` how that is configured (`pattern`, `group`),
-//! `activation` what became of deferred tools, `compile` puts a view together, `lease` is one.
+//! `activation` what became of deferred tools, `compile` puts a view together, `lease` is one,
+//! `delegation` says what of it a delegate gets.
 
 pub mod activation;
 pub mod availability;
 pub mod compile;
+pub mod delegation;
 pub mod group;
 pub mod lease;
 pub mod pattern;
@@ -18,6 +20,7 @@ pub mod scope;
 pub use activation::ActivatedSet;
 pub use availability::Availability;
 pub use compile::{Environment, ViewRequest, compile};
+pub use delegation::delegated;
 pub use group::Matched;
 pub use lease::{Lease, View};
 pub use scope::scoped;

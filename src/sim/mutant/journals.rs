@@ -18,8 +18,10 @@ mod dispatch;
 mod evidence;
 mod guard;
 mod lifecycle;
+mod limits;
 mod table_dispatch;
 mod table_guard;
+mod table_limits;
 mod whole;
 
 use std::sync::LazyLock;
@@ -161,8 +163,9 @@ fn other() -> Digest {
 
 /// All record mutants, by the law they test.
 pub fn all() -> &'static [Mutant] {
-    static ALL: LazyLock<Vec<Mutant>> =
-        LazyLock::new(|| [CORE, table_guard::MUTANTS, table_dispatch::MUTANTS].concat());
+    static ALL: LazyLock<Vec<Mutant>> = LazyLock::new(|| {
+        [CORE, table_guard::MUTANTS, table_dispatch::MUTANTS, table_limits::MUTANTS].concat()
+    });
     &ALL
 }
 

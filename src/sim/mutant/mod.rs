@@ -8,6 +8,7 @@
 pub mod grade;
 mod journals;
 mod seal;
+pub mod steps;
 
 pub use grade::{Graded, Outcome, grade, witness_key, witnesses};
 pub use journals::all;

@@ -119,7 +119,7 @@ fn every_mutant_is_caught_wherever_it_finds_a_place_in_a_witness() {
 }
 
 /// Whole sessions: every mutant finds a place in at least one of them.
-const SESSIONS: [&str; 3] = [SESSION, STOPPED, GUARDED];
+const SESSIONS: [&str; 4] = [SESSION, STOPPED, GUARDED, CIRCLING];
 
 /// Two turns with everything in them, as a whole session looks.
 const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model; \
@@ -132,6 +132,12 @@ const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model
     model; say done; end; user; view a -b; model; req 7 a; val 7; pol 7 allow class=external; \
     grant 7; run 7 class=external; fail 7; run 7 class=external; fin 7 ok; rcpt 7; \
     set 7 succeeded; app 7; view a; model; end";
+
+/// A turn that goes in a circle, and is told so.
+const CIRCLING: &str = "open; cat a; user; caps 9 9; circle 2; view a; model; req 1 a; \
+    val 1; pol 1 allow; box 1; run 1; fin 1 ok result=w; set 1 succeeded; app 1; \
+    view a; model; req 2 a:1; val 2; pol 2 allow; box 2; run 2; fin 2 ok result=w; \
+    set 2 succeeded; app 2; warned; view a; model; say done; end";
 
 /// Three turns that are planned and counted: one with calls side by side, a search, steering,
 /// another model and another attempt; one that is cancelled; one that the loop guard stops.
