@@ -9,12 +9,15 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
 use super::{Format, interruptible, runtime, suites};
+use crate::base::choice::Random;
 use crate::eval::fixture::Shared;
 use crate::eval::runner::{RunEvent, RunOptions, run_suite};
 use crate::journal::{Blobs, Entry};
 use crate::law::registry;
 use crate::report::json::envelope;
 use crate::report::table::{Look, draw};
+use crate::runtime::turn::steps::Steps;
+use crate::sim::explore::{Bench, session_seed};
 use crate::sim::mutant::grade::{Graded, Outcome, grade, witness_key, witnesses};
 use crate::sim::mutant::steps::{self, StepGraded};
 use crate::sim::scene::Scene;
@@ -22,7 +25,7 @@ use crate::sim::scene::Scene;
 /// Arguments of `laws`.
 #[derive(Debug, Args)]
 pub struct LawsArgs {
-    /// Also run the default suites and count which laws they exercise
+    /// Also run the default suites and the simulator and count which laws they exercise
     #[arg(long)]
     coverage: bool,
     /// How the answer is written
@@ -46,6 +49,7 @@ pub struct MutantsArgs {
 /// When a suite is invalid.
 pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
     let mut exercised: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut simulated: BTreeMap<&str, u64> = BTreeMap::new();
     if args.coverage || args.format == Format::Json {
         let runtime = runtime()?;
         let found = interruptible(&runtime, suites::find(&[], &[]))??;
@@ -59,7 +63,9 @@ pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
                 *exercised.entry(law).or_default() += usize::from(counts.exercised > 0);
             }
         }
+        simulated = simulate()?;
     }
+    let sessions_of = |name: &str| simulated.get(name).copied().unwrap_or(0);
     let suites_of = |name: &str| exercised.get(name).copied().unwrap_or(0);
     match args.format {
         Format::Human => {
@@ -68,12 +74,13 @@ pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
                     vec![law.name.to_owned(), law.source.to_owned(), law.title.to_owned()];
                 if args.coverage {
                     row.push(suites_of(law.name).to_string());
+                    row.push(sessions_of(law.name).to_string());
                 }
                 row.push(law.mutants.len().to_string());
                 row
             });
             let header: &[&str] = if args.coverage {
-                &["law", "from", "says", "suites", "mutants"]
+                &["law", "from", "says", "suites", "simulated", "mutants"]
             } else {
                 &["law", "from", "says", "mutants"]
             };
@@ -84,7 +91,7 @@ pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
                 .iter()
                 .map(|law| {
                     json!({"name": law.name, "source": law.source, "title": law.title,
-                        "exercisedBySuites": suites_of(law.name), "exercisedBySim": 0,
+                        "exercisedBySuites": suites_of(law.name), "exercisedBySim": sessions_of(law.name),
                         "mutants": law.mutants})
                 })
                 .collect();
@@ -94,6 +101,22 @@ pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
         }
     }
     Ok(Exit::Pass)
+}
+
+/// How many turns are simulated to see which laws they exercise.
+const TURNS: u64 = 2_000;
+
+/// In how many simulated sessions each law held.
+fn simulate() -> Result<BTreeMap<&'static str, u64>, CliError> {
+    let (scene, steps) = (Scene::new().map_err(CliError::Environment)?, Steps::REAL);
+    let mut bench = Bench::new(&scene, &steps);
+    for session in 0.. {
+        if bench.turns >= TURNS {
+            break;
+        }
+        bench.chance(&mut Random::new(session_seed(SEED, session)));
+    }
+    Ok(registry::all().iter().map(|law| law.name).zip(bench.exercised).collect())
 }
 
 /// Alters journals and asks whether the laws notice.
@@ -175,9 +198,9 @@ pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError
     Ok(exit)
 }
 
-/// Sessions that a decision mutant is played with at most, of one seed, so that every run says the
-/// same.
+/// One seed for all that is simulated, so that every run says the same.
 const SEED: u64 = 1;
+/// Sessions that a decision mutant is played with at most.
 const SESSIONS: u64 = 4_000;
 
 fn named(one: &StepGraded) -> String {

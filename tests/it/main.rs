@@ -18,6 +18,7 @@ mod delegates_limits;
 mod dialects;
 mod faults;
 mod import;
+mod laws;
 mod lifecycle;
 mod metatool;
 mod played;
