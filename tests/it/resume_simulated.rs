@@ -99,6 +99,9 @@ fn simulated_parts(scene: &Scene, cut: &Journal) -> Parts {
     let names = ["gatekeeper", "watcher", "mourner"];
     let answers = (0..40).map(|_| ("*".to_owned(), yes())).collect();
     Parts {
+        delegates: BTreeMap::new(),
+        simulated: proofmark::runtime::exec::Acts::default(),
+        sinks: Vec::new(),
         id: "sim".into(),
         resolved: Arc::new(simulated(scene, cut.entries())),
         steps: Steps::REAL,

@@ -46,8 +46,11 @@ macro_rules! mutants {
 }
 
 /// All decision mutants.
-pub fn all() -> Vec<StepMutant> {
-    let table: &[StepMutant] = mutants! {
+pub fn all() -> &'static [StepMutant] {
+    TABLE
+}
+
+const TABLE: &[StepMutant] = mutants! {
         "lose-the-last-result" "M01" ["one-result-per-call", "closed-before-end"] {
             append_order: |slots| (0..slots.saturating_sub(1)).collect()
         }
@@ -178,9 +181,7 @@ pub fn all() -> Vec<StepMutant> {
         "find-nothing" ["activation-grants-nothing", "oracle"] {
             activate: |_, found, _| found.to_vec()
         }
-    };
-    table.to_vec()
-}
+};
 
 /// Reasoning is listened to like speech.
 fn rehearsed(dialect: Dialect, reply: &Reply, rules: TextRules) -> (Option<String>, Vec<RawCall>) {
