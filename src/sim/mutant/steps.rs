@@ -35,10 +35,12 @@ pub struct StepMutant {
 }
 
 macro_rules! mutants {
+    (@fault) => { None };
+    (@fault $fault:literal) => { Some($fault) };
     ($($name:literal $($fault:literal)? [$($by:literal),+] { $field:ident : $value:expr })+) => {
         &[$(StepMutant {
             name: $name,
-            fault: [$($fault,)? ""].first().copied().filter(|fault| !fault.is_empty()),
+            fault: mutants!(@fault $($fault)?),
             by: &[$($by),+],
             steps: || Steps { $field: $value, ..Steps::REAL },
         }),+]
