@@ -11,7 +11,6 @@ use proofmark::runtime::guard::repeat::DuplicateScope;
 use proofmark::runtime::guard::{
     AnswerScope, Envelope, Hook, HookSpec, HookVerdict, Hooks, Point, Verdict,
 };
-use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{acceptable, say};
 use proofmark::runtime::resume::ResumeError;
 use proofmark::runtime::session::{Parts, Session};
@@ -409,6 +408,31 @@ fn a_replacement_and_a_session_grant_outlive_the_process() {
     let turns: BTreeSet<&Arc<str>> =
         session.journal().entries().iter().filter_map(|entry| entry.turn.as_ref()).collect();
     assert_eq!(turns.len(), 2, "no id is given twice");
+}
+
+#[test]
+fn the_deadline_and_the_budget_of_a_turn_go_on() {
+    let two = [READ, ("file_read", r#"{"path":"b"}"#)];
+    let mut play =
+        Play::new(vec![tool("file.read", "L0", "")], vec![calls(&two), step(say("Read."))]);
+    play.knobs.call_budget = Some(2);
+    play.knobs.turn_deadline_ms = Some(60_000);
+    let journal = played(&play);
+    let cut = killed(&journal, up_to(&journal, "ToolCallSettled"));
+    let mut again = play.clone();
+    again.steps.remove(0);
+    let gone_on = |play: &Play| {
+        let mut session = Session::resume(play.parts(), cut.clone()).unwrap();
+        let end = run(session.go_on(&mut |_| Vec::new())).unwrap();
+        sound(&cut, &session, &key(), "limits");
+        (end, outcomes(session.journal()))
+    };
+    assert_eq!(gone_on(&again), (TurnEnd::FinalText, vec!["succeeded", "succeeded"]));
+    again.knobs.call_budget = Some(1);
+    assert_eq!(gone_on(&again), (TurnEnd::FinalText, vec!["succeeded", "denied"]));
+    again.starts_at = 120_000;
+    let late = TurnEnd::Cancelled("the turn's deadline has passed".to_owned());
+    assert_eq!(gone_on(&again), (late, vec!["succeeded", "cancelled"]));
 }
 
 #[test]
