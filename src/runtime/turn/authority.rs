@@ -240,18 +240,20 @@ impl Turn {
         let knobs = &cx.resolved.knobs;
         let pattern = match (cx.steps.loop_guard)(&self.rounds, Some(same), knobs) {
             LoopVerdict::Pass | LoopVerdict::Warn(_) => return false,
-            LoopVerdict::Block(pattern) => pattern,
+            LoopVerdict::Block(pattern) => {
+                // Asked for once more, it goes on with the circle, as if it had ended as before.
+                let before = self.rounds.iter().rev().find(|round| round.key == same);
+                if let Some(result) = before.or(self.rounds.last()).map(|round| round.result) {
+                    let tool = permitted.validated().resolved().tool().id().clone();
+                    self.rounds.push(Round { key: same, tool, result });
+                }
+                pattern
+            }
             LoopVerdict::Stop(pattern) => {
                 self.stopped = Some(pattern.to_owned());
                 pattern
             }
         };
-        // Blocked, it still goes on with the circle: whoever does not take the hint is stopped.
-        let before = self.rounds.iter().rev().find(|round| round.key == same);
-        if let Some(result) = before.or(self.rounds.last()).map(|round| round.result) {
-            let tool = permitted.validated().resolved().tool().id().clone();
-            self.rounds.push(Round { key: same, tool, result });
-        }
         if self.warned.insert(pattern) {
             cx.fact(LoopWarned { pattern: pattern.to_owned() });
         }
