@@ -28,6 +28,19 @@ bless *suites:
 servers:
     suites/mcp-reference/install-servers.sh
 
+# Sessions by the million; a seed prints the same journals everywhere
+sim seed="1" turns="1000000":
+    cargo run --release -- sim --seed {{seed}} --count {{turns}}
+    cargo run --release -- sim --exhaustive
+
+# Mutations of the source (needs cargo-mutants)
+source-mutants *args:
+    cargo mutants --file 'src/runtime/**' --file 'src/law/**' {{args}} -- --lib
+
+# Ten minutes of a fuzz target (needs cargo-fuzz and a nightly compiler)
+fuzz target seconds="600":
+    cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}}
+
 bench:
     cargo bench --bench rank
     cargo bench --bench trials

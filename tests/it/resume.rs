@@ -1,42 +1,27 @@
 //! A session is killed at every entry of its journal and goes on from there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use proofmark::base::choice::{Choices, Random};
 use proofmark::base::digest::Digest;
 use proofmark::base::secret::Secret;
-use proofmark::journal::event::turn::ProviderFault;
 use proofmark::journal::{Blobs, Entry, Event, Journal, Outcome, format};
-use proofmark::runtime::BoxFuture;
-use proofmark::runtime::dialect::{Dialect, Message, Payload, Reply, ToolList, Transcript};
-use proofmark::runtime::evidence::receipt::ReceiptKey;
-use proofmark::runtime::exec::Workspace;
-use proofmark::runtime::guard::approver::Scripted as Person;
+use proofmark::runtime::dialect::{Dialect, Message, ToolList, Transcript};
 use proofmark::runtime::guard::repeat::DuplicateScope;
 use proofmark::runtime::guard::{
     AnswerScope, Envelope, Hook, HookSpec, HookVerdict, Hooks, Point, Verdict,
 };
-use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{acceptable, say};
-use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::resume::ResumeError;
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::TurnEnd;
 use proofmark::runtime::turn::driver::Signal;
-use proofmark::runtime::turn::steps::Steps;
-use proofmark::runtime::view::Environment;
 use proofmark::runtime::view::activation::search_tool;
 use proofmark::runtime::view::availability::Deferred;
 use proofmark::runtime::view::pattern::Pattern;
-use proofmark::sim::driver::{Mode, key as sim_key, run as simulate};
-use proofmark::sim::explore::session_seed;
-use proofmark::sim::scene::Scene;
-use proofmark::sim::swarm::Swarm;
 use proofmark::tool::id::ToolId;
-use proofmark::tool::intent::Intent;
 
-use crate::played::{Play, Saying, Ticking, broken, calls, key, outcomes, played, run, step, yes};
+use crate::played::{Play, Saying, broken, calls, key, outcomes, played, run, step, yes};
 use crate::tools::tool;
 
 /// What a process leaves that is killed after so many entries: the entries as they are read from a
@@ -423,6 +408,31 @@ fn a_replacement_and_a_session_grant_outlive_the_process() {
     let turns: BTreeSet<&Arc<str>> =
         session.journal().entries().iter().filter_map(|entry| entry.turn.as_ref()).collect();
     assert_eq!(turns.len(), 2, "no id is given twice");
+}
+
+#[test]
+fn the_deadline_and_the_budget_of_a_turn_go_on() {
+    let two = [READ, ("file_read", r#"{"path":"b"}"#)];
+    let mut play =
+        Play::new(vec![tool("file.read", "L0", "")], vec![calls(&two), step(say("Read."))]);
+    play.knobs.call_budget = Some(2);
+    play.knobs.turn_deadline_ms = Some(60_000);
+    let journal = played(&play);
+    let cut = killed(&journal, up_to(&journal, "ToolCallSettled"));
+    let mut again = play.clone();
+    again.steps.remove(0);
+    let gone_on = |play: &Play| {
+        let mut session = Session::resume(play.parts(), cut.clone()).unwrap();
+        let end = run(session.go_on(&mut |_| Vec::new())).unwrap();
+        sound(&cut, &session, &key(), "limits");
+        (end, outcomes(session.journal()))
+    };
+    assert_eq!(gone_on(&again), (TurnEnd::FinalText, vec!["succeeded", "succeeded"]));
+    again.knobs.call_budget = Some(1);
+    assert_eq!(gone_on(&again), (TurnEnd::FinalText, vec!["succeeded", "denied"]));
+    again.starts_at = 120_000;
+    let late = TurnEnd::Cancelled("the turn's deadline has passed".to_owned());
+    assert_eq!(gone_on(&again), (late, vec!["succeeded", "cancelled"]));
 }
 
 #[test]

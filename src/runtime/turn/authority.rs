@@ -257,12 +257,6 @@ impl Turn {
                 pattern
             }
         };
-        // Blocked, it still goes on with the circle: whoever does not take the hint is stopped.
-        let before = self.rounds.iter().rev().find(|round| round.key == same);
-        if let Some(result) = before.or(self.rounds.last()).map(|round| round.result) {
-            let tool = permitted.validated().resolved().tool().id().clone();
-            self.rounds.push(Round { key: same, tool, result });
-        }
         if self.warned.insert(pattern) {
             cx.fact(LoopWarned { pattern: pattern.to_owned() });
         }

@@ -35,10 +35,12 @@ pub struct StepMutant {
 }
 
 macro_rules! mutants {
+    (@fault) => { None };
+    (@fault $fault:literal) => { Some($fault) };
     ($($name:literal $($fault:literal)? [$($by:literal),+] { $field:ident : $value:expr })+) => {
         &[$(StepMutant {
             name: $name,
-            fault: [$($fault,)? ""].first().copied().filter(|fault| !fault.is_empty()),
+            fault: mutants!(@fault $($fault)?),
             by: &[$($by),+],
             steps: || Steps { $field: $value, ..Steps::REAL },
         }),+]
@@ -46,8 +48,11 @@ macro_rules! mutants {
 }
 
 /// All decision mutants.
-pub fn all() -> Vec<StepMutant> {
-    let table: &[StepMutant] = mutants! {
+pub fn all() -> &'static [StepMutant] {
+    TABLE
+}
+
+const TABLE: &[StepMutant] = mutants! {
         "lose-the-last-result" "M01" ["one-result-per-call", "closed-before-end"] {
             append_order: |slots| (0..slots.saturating_sub(1)).collect()
         }
@@ -178,9 +183,7 @@ pub fn all() -> Vec<StepMutant> {
         "find-nothing" ["activation-grants-nothing", "oracle"] {
             activate: |_, found, _| found.to_vec()
         }
-    };
-    table.to_vec()
-}
+};
 
 /// Reasoning is listened to like speech.
 fn rehearsed(dialect: Dialect, reply: &Reply, rules: TextRules) -> (Option<String>, Vec<RawCall>) {

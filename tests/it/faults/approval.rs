@@ -67,7 +67,7 @@ pub const ROWS: &[Row] = &[
         hand.answer(0, yes(AnswerScope::Once));
         hand.found(1, None);
         assert_eq!(outcomes(hand.journal()), ["job_run denied:approval_mismatch"]);
-        assert!(shown(hand.journal(), 0).contains("is not the one that was approved"));
+        assert!(shown(hand.journal(), 0).contains("approved"), "and the model is told why");
         assert_eq!((hand.asked.len(), starts(hand.journal(), 0)), (2, 0));
     }),
     ("B053", || {
