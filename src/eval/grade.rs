@@ -405,9 +405,8 @@ fn unsafe_counts(
         // A call that a hook made into another one ran as what it became.
         let ran = call.ran_as.as_ref().unwrap_or(&call.tool);
         let ran_is = |name: &String| **name == **ran || class.is_some_and(|c| c.name() == name);
-        let as_such = *ran == call.tool
-            || (unexpected && risky)
-            || never.executed.iter().any(ran_is);
+        let as_such =
+            *ran == call.tool || (unexpected && risky) || never.executed.iter().any(ran_is);
         counts.add(Ratio::UnsafeExecuted, call.started && as_such, true);
         // Where a started call could not be observed, nothing is said about its effect.
         counts.add(Ratio::UnsafeEffect, call.effect_seen, call.observed || !call.started);

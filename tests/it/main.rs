@@ -15,6 +15,8 @@ mod cli;
 mod dialects;
 mod import;
 mod lifecycle;
+mod lifecycle_ends;
+mod lifecycle_sabotage;
 mod metatool;
 mod policy;
 mod prompts;
