@@ -11,12 +11,14 @@
 
 mod bad_input;
 mod calibration;
+mod case_keys;
 mod cli;
 mod dialects;
 mod import;
 mod lifecycle;
 mod lifecycle_ends;
 mod lifecycle_sabotage;
+mod lifecycle_sabotage_calls;
 mod metatool;
 mod policy;
 mod prompts;
