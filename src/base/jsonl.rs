@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_first_bytes_that_are_no_text_are_named() {
         let (lines, at) = streamed(b"{}\n{\"\xc3\xa9\":\xff\n{}");
-        assert_eq!((lines.len(), at), (1, Some(Position::new(2, 5))));
+        assert_eq!((lines.len(), at), (1, Some(Position::new(2, 6))));
         assert_eq!(streamed(b"\xef\xbb\xbf{\xc3"), (vec![], Some(Position::new(1, 3))));
     }
 }

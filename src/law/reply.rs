@@ -246,8 +246,7 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
             }
             // A rewriting whose arguments are not kept may have changed them.
             let mut rewrites = call.each::<ToolCallRewritten>();
-            let kept = |seen: &Seen<'_, ToolCallRewritten>| seen.fact.args.is_some();
-            let unkept = rewrites.any(|seen| seen.at < validated.at && !kept(&seen));
+            let unkept = rewrites.any(|seen| seen.at < validated.at && seen.fact.unlogged);
             if real != digest && unkept {
                 tally.unknown(|| format!("what {} was rewritten to is not kept", call.id));
                 continue;

@@ -159,9 +159,10 @@ impl Turn {
                 Arguments::Json(value) => Some(value.clone()),
                 Arguments::Blank | Arguments::Malformed { .. } => None,
             };
-            let args = args.filter(|_| self.logs_args(&proposed.name));
+            let unlogged = !self.logs_args(&proposed.name);
+            let args = args.filter(|_| !unlogged);
             let (tool_id, by) = (proposed.name.clone(), Some(spec.name));
-            cx.call(&call, ToolCallRewritten { tool_id, args, by });
+            cx.call(&call, ToolCallRewritten { tool_id, args, by, unlogged });
             self.slots.get_mut(slot).shown = assistant_call(&proposed);
         }
         self.slots.put(slot, Stage::Proposed(proposed, chain));
