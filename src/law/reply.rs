@@ -18,6 +18,9 @@ struct Reply<'a> {
     made: Vec<(&'a str, Seen<'a, ToolCallRequested>)>,
     /// Whether another reply, or a turn's end, follows.
     over: bool,
+    /// Whether the session was opened again since: a reply that was not taken apart by then is
+    /// asked for anew.
+    lost: bool,
 }
 
 fn replies<'a>(index: &Index<'a>) -> Vec<Reply<'a>> {
@@ -34,9 +37,11 @@ fn replies<'a>(index: &Index<'a>) -> Vec<Reply<'a>> {
                     seen: Seen { at, entry, fact },
                     made: Vec::new(),
                     over: false,
+                    lost: false,
                 });
             }
             (Event::TurnFinished(_), Some(last)) => last.over = true,
+            (Event::SessionOpened(_), Some(last)) => last.lost = true,
             (Event::ToolCallRequested(fact), Some(last)) => {
                 let by_model = fact.proposed_by.as_deref().is_none_or(|by| by == "model");
                 let call = entry.call.as_deref().filter(|call| by_model && known.insert(*call));
@@ -100,7 +105,7 @@ pub(super) fn calls_where_allowed(scene: &mut Scene<'_>, tally: &mut Tally) {
 
 fn counted(reply: &Reply<'_>, tally: &mut Tally) {
     let (said, made) = (reply.seen.fact.calls as usize, reply.made.len());
-    if said == 0 && made == 0 {
+    if made == 0 && (said == 0 || reply.lost) {
         return;
     }
     if said != made && !reply.over {
@@ -223,7 +228,10 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
             if fact.status != "passed" {
                 continue;
             }
-            let changed = fact.marker_cleared || !fact.defaults.is_empty();
+            // A call that is resumed comes with what was cleared and filled in before.
+            let mut looks = call.each::<ToolArgsValidated>().filter(|seen| seen.at <= validated.at);
+            let changed =
+                looks.any(|seen| seen.fact.marker_cleared || !seen.fact.defaults.is_empty());
             let nothing = Value::Object(serde_json::Map::new());
             let (seq, args) = match sent(call, validated.at) {
                 None => continue,

@@ -13,7 +13,14 @@ use proofmark::sim::scene::Scene;
 use serde_json::Value;
 
 /// Laws that no simulated session reaches, and why.
-const BEYOND_THE_SIMULATOR: [(&str, &str); 0] = [];
+const BEYOND_THE_SIMULATOR: [(&str, &str); 6] = [
+    ("mcp-normalized", "no simulated tool comes from an MCP server"),
+    ("skill-scripts-registered", "no simulated tool comes from a skill"),
+    ("golden-before-enable", "simulated tools are registered before the session"),
+    ("child-within-parent", "no simulated tool delegates"),
+    ("surfaces-bounded", "nobody is shown a simulated session"),
+    ("surfaces-correlated", "nobody is shown a simulated session"),
+];
 
 /// Simulated turns: enough for the rarest trouble that a law needs.
 const TURNS: u64 = 3_000;

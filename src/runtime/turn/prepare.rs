@@ -374,7 +374,7 @@ impl Turn {
             raw_args: raw_args.filter(|_| logged),
             provider_call_id: proposed.provider_id.clone(),
             index: Some(proposed.index),
-            proposed_by: Some("model".to_owned()),
+            proposed_by: Some(if self.direct { "system" } else { "model" }.to_owned()),
             origin: Some(proposed.origin.name().to_owned()),
             ..ToolCallRequested::new(proposed.name.clone())
         }
