@@ -271,3 +271,35 @@ fn a_suite_that_sets_nothing_new_keeps_its_digest() {
     assert!(new.iter().all(|name| written.get(name).is_none()), "{written}");
     assert_ne!(digest(""), digest("knobs: {call_budget: 3}"));
 }
+
+#[test]
+fn every_key_is_documented() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let page = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let pages = [page("cases.md"), page("availability.md")].concat();
+    let schema = proofmark::eval::case::CASE.get().schema();
+    let parts = ["CaseKnobsEntry", "ExpectEntry", "ActEntry", "ApprovalEntry", "SignalEntry"];
+    let parts = parts.map(|name| schema.pointer(&format!("/$defs/{name}/properties")).unwrap());
+    let keys = [&schema["properties"]].into_iter().chain(parts);
+    let keys = keys.flat_map(|keys| keys.as_object().unwrap().keys());
+    let unsaid = |key: &&String| {
+        !pages.contains(&format!("`{key}`")) && !pages.contains(&format!("`{key}:"))
+    };
+    // The tag, the id and the heading of what is expected stand for themselves.
+    let known = ["schema", "id", "expect"];
+    let left: Vec<&String> =
+        keys.filter(unsaid).filter(|key| !known.contains(&key.as_str())).collect();
+    assert_eq!(left, Vec::<&String>::new());
+}
+
+#[test]
+fn the_documented_case_is_one() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cases.md");
+    let page = fs::read_to_string(path).unwrap();
+    let block = page.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let text = format!("schema: proofmark/cases@1\ncases:\n{block}");
+    let document = proofmark::base::document::Document::parse("docs/cases.md", &text).unwrap();
+    let read =
+        proofmark::eval::case::CASES.get().decode::<proofmark::eval::case::CasesFile>(&document);
+    assert_eq!(read.unwrap().cases.len(), 1);
+}

@@ -248,7 +248,7 @@ pub(crate) fn of_repeats() -> Vec<Sabotage> {
                 ..REAL
             },
             "same-call-in-the-next-reply",
-            "order or outcome differs",
+            "same-call-in-the-next-reply: ",
         ),
         (
             "a write in between does not count",
