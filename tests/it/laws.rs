@@ -13,7 +13,8 @@ use proofmark::sim::scene::Scene;
 use serde_json::Value;
 
 /// Laws that no simulated session reaches, and why.
-const BEYOND_THE_SIMULATOR: [(&str, &str); 6] = [
+const BEYOND_THE_SIMULATOR: [(&str, &str); 7] = [
+    ("revoked-never-runs", "a grant is rarely taken back between permission and start"),
     ("mcp-normalized", "no simulated tool comes from an MCP server"),
     ("skill-scripts-registered", "no simulated tool comes from a skill"),
     ("golden-before-enable", "simulated tools are registered before the session"),

@@ -60,7 +60,7 @@ pub(crate) fn complaints(result: &SuiteResult) -> Vec<String> {
 }
 
 /// Laws that no case can exercise yet, and why.
-const NOT_EXERCISED: [(&str, &str); 5] = [
+pub const NOT_EXERCISED: [(&str, &str); 5] = [
     ("skill-scripts-registered", "no tool comes from a skill: skills are no source yet"),
     ("golden-before-enable", "tools are taken as verified; nothing is enabled in an evaluation"),
     ("child-within-parent", "a delegate's tool is simulated: no second session begins"),

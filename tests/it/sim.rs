@@ -76,7 +76,7 @@ fn every_order_of_two_calls_holds_and_is_counted() {
     let explored = exhaustive(&mut Bench::new(&scene, &steps), 2);
     assert!(explored.failure.is_none(), "{:#?}", explored.failure);
     let counted = format!("{} schedules, {} cut short", explored.schedules, explored.pruned);
-    insta::assert_snapshot!(counted, @"");
+    insta::assert_snapshot!(counted, @"1694 schedules, 482 cut short");
 }
 
 #[test]

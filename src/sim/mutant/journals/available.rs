@@ -382,7 +382,8 @@ pub(super) fn rewrite_unseen(record: &Record<'_>) -> Maybe {
         let (validated, passed) = record.of_call::<ToolArgsValidated>(at).next_back()?;
         let last = record.of_call::<ToolCallRewritten>(at).next_back()?.0 == at;
         let judged = at < validated && passed.status == "passed" && passed.args_digest.is_some();
-        (last && judged && fact.args.is_some() && !passed.marker_cleared).then_some(at)
+        let own = !passed.marker_cleared && passed.defaults.is_empty();
+        (last && judged && fact.args.is_some() && own).then_some(at)
     })?;
     let args = Some(serde_json::json!({"mutant": true}));
     record.alter(at, |fact: &mut ToolCallRewritten| fact.args = args)
