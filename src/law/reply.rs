@@ -232,6 +232,12 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
             let mut looks = call.each::<ToolArgsValidated>().filter(|seen| seen.at <= validated.at);
             let changed =
                 looks.any(|seen| seen.fact.marker_cleared || !seen.fact.defaults.is_empty());
+            // A rewriting whose arguments are not kept may have changed them.
+            let mut rewrites = call.each::<ToolCallRewritten>();
+            if rewrites.any(|seen| seen.at < validated.at && seen.fact.unlogged) {
+                tally.unknown(|| format!("what {} was rewritten to is not kept", call.id));
+                continue;
+            }
             let nothing = Value::Object(serde_json::Map::new());
             let (seq, args) = match sent(call, validated.at) {
                 None => continue,
@@ -250,13 +256,6 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
             let Ok(real) = canon::digest("args", args) else { continue };
             if real != digest && scrubbed(args) {
                 tally.unknown(|| format!("the arguments of {} are recorded scrubbed", call.id));
-                continue;
-            }
-            // A rewriting whose arguments are not kept may have changed them.
-            let mut rewrites = call.each::<ToolCallRewritten>();
-            let unkept = rewrites.any(|seen| seen.at < validated.at && seen.fact.unlogged);
-            if real != digest && unkept {
-                tally.unknown(|| format!("what {} was rewritten to is not kept", call.id));
                 continue;
             }
             tally.checked();
