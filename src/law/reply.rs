@@ -218,47 +218,42 @@ fn unescaped(text: &str) -> String {
 /// another digest, and are then unknown.
 pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
     for call in &scene.index.calls {
-        for validated in call.each::<ToolArgsValidated>() {
-            let fact = validated.fact;
-            if fact.status != "passed" {
-                continue;
-            }
-            let changed = fact.marker_cleared || !fact.defaults.is_empty();
-            let nothing = Value::Object(serde_json::Map::new());
-            let (seq, args) = match sent(call, validated.at) {
-                None => continue,
-                Some((seq, Sent::Json(args))) => (seq, args),
-                Some((seq, Sent::Text(text))) => {
-                    tally.checked();
-                    if !fact.blank || !text.trim().is_empty() {
-                        let message = "arguments that are no JSON passed validation".into();
-                        tally.broken(Some(call.id), &[seq, validated.seq()], message);
-                        continue;
-                    }
-                    (seq, &nothing)
-                }
-            };
-            let (Some(digest), false) = (fact.args_digest, changed) else { continue };
-            let Ok(real) = canon::digest("args", args) else { continue };
-            if real != digest && scrubbed(args) {
-                tally.unknown(|| format!("the arguments of {} are recorded scrubbed", call.id));
-                continue;
-            }
+        for validated in call.each::<ToolArgsValidated>().filter(|v| v.fact.status == "passed") {
+            let Some((seq, sent)) = sent(call, validated.at) else { continue };
+            let Some(message) = differ(&sent, validated.fact, tally) else { continue };
             // A rewriting whose arguments are not kept may have changed them.
             let mut rewrites = call.each::<ToolCallRewritten>();
-            let kept = |seen: &Seen<'_, ToolCallRewritten>| seen.fact.args.is_some();
-            let unkept = rewrites.any(|seen| seen.at < validated.at && !kept(&seen));
-            if real != digest && unkept {
+            let unkept = rewrites.any(|seen| seen.at < validated.at && seen.fact.args.is_none());
+            if unkept {
                 tally.unknown(|| format!("what {} was rewritten to is not kept", call.id));
-                continue;
-            }
-            tally.checked();
-            if real != digest {
-                let message = "other arguments were validated than the model sent".into();
-                tally.broken(Some(call.id), &[seq, validated.seq()], message);
+            } else if matches!(sent, Sent::Json(args) if scrubbed(args)) {
+                tally.unknown(|| format!("the arguments of {} are recorded scrubbed", call.id));
+            } else {
+                tally.checked();
+                tally.broken(Some(call.id), &[seq, validated.seq()], message.into());
             }
         }
     }
+}
+
+/// How what passed differs from what was sent. What is the same is counted.
+fn differ(sent: &Sent<'_>, fact: &ToolArgsValidated, tally: &mut Tally) -> Option<&'static str> {
+    let nothing = Value::Object(serde_json::Map::new());
+    let args = match sent {
+        Sent::Json(args) => *args,
+        Sent::Text(text) if fact.blank && text.trim().is_empty() => {
+            tally.checked();
+            &nothing
+        }
+        Sent::Text(_) => return Some("arguments that are no JSON passed validation"),
+    };
+    let changed = fact.marker_cleared || !fact.defaults.is_empty();
+    let digest = fact.args_digest.filter(|_| !changed)?;
+    if canon::digest("args", args).ok()? != digest {
+        return Some("other arguments were validated than the model sent");
+    }
+    tally.checked();
+    None
 }
 
 enum Sent<'a> {

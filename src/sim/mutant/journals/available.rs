@@ -382,7 +382,8 @@ pub(super) fn rewrite_unseen(record: &Record<'_>) -> Maybe {
         let (validated, passed) = record.of_call::<ToolArgsValidated>(at).next_back()?;
         let last = record.of_call::<ToolCallRewritten>(at).next_back()?.0 == at;
         let judged = at < validated && passed.status == "passed" && passed.args_digest.is_some();
-        (last && judged && fact.args.is_some() && !passed.marker_cleared).then_some(at)
+        let kept = record.of_call::<ToolCallRewritten>(at).all(|(_, fact)| fact.args.is_some());
+        (last && judged && kept && !passed.marker_cleared).then_some(at)
     })?;
     let args = Some(serde_json::json!({"mutant": true}));
     record.alter(at, |fact: &mut ToolCallRewritten| fact.args = args)
@@ -396,7 +397,8 @@ pub(super) fn empty_the_arguments(record: &Record<'_>) -> Maybe {
         let alone = policy.decision == "deny" && !record.has::<ToolCallStarted>(at);
         let other = fact.args_digest.is_some_and(|digest| digest != empty);
         let own = !fact.marker_cleared && fact.defaults.is_empty() && fact.status == "passed";
-        (alone && other && own).then_some(at)
+        let kept = record.of_call::<ToolCallRewritten>(at).all(|(_, fact)| fact.args.is_some());
+        (alone && other && own && kept).then_some(at)
     })?;
     record.alter(at, |fact: &mut ToolArgsValidated| fact.args_digest = Some(empty))
 }
