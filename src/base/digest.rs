@@ -58,12 +58,24 @@ pub fn unhex(digits: &str, out: &mut [u8]) -> Option<()> {
     if digits.len() != out.len() * 2 {
         return None;
     }
-    let value = |digit: u8| HEX.iter().position(|h| *h == digit).and_then(|n| u8::try_from(n).ok());
+    let mut wrong = 0;
     for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = value(pair[0])? << 4 | value(pair[1])?;
+        let (high, low) = (VALUES[usize::from(pair[0])], VALUES[usize::from(pair[1])]);
+        wrong |= high | low;
+        *byte = high << 4 | low & 15;
     }
-    Some(())
+    (wrong < 16).then_some(())
 }
+
+/// What a hexadecimal digit stands for; 16 or more for what is none.
+const VALUES: [u8; 256] = {
+    let (mut values, mut at) = ([u8::MAX; 256], 0);
+    while at < HEX.len() {
+        values[HEX[at] as usize] = at as u8;
+        at += 1;
+    }
+    values
+};
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,9 +104,23 @@ impl Serialize for Digest {
 
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text)
-            .ok_or_else(|| de::Error::custom(format!("`{text}` is not sha256:<64 hex digits>")))
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// Reads a digest where it stands: journals hold a few in every line.
+struct Text;
+
+impl de::Visitor<'_> for Text {
+    type Value = Digest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Digest, E> {
+        Digest::parse(text)
+            .ok_or_else(|| E::custom(format!("`{text}` is not sha256:<64 hex digits>")))
     }
 }
 

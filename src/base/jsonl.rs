@@ -81,28 +81,33 @@ impl<R: BufRead> Lines<R> {
     /// # Errors
     /// When reading fails, or at the first line that is not UTF-8.
     pub fn next_line(&mut self) -> Result<Option<(usize, &str)>, Broken> {
-        let cut = loop {
+        loop {
             self.buffer.clear();
             self.reader.read_until(b'\n', &mut self.buffer).map_err(Broken::Read)?;
             if self.buffer.is_empty() {
                 return Ok(None);
             }
             self.number += 1;
-            let line = str::from_utf8(&self.buffer).map_err(|error| {
-                let text = String::from_utf8_lossy(&self.buffer);
-                let at = Position::of_offset(&text, error.valid_up_to());
-                Broken::NotText(Position::new(self.number, at.column))
-            })?;
-            let mark = if self.number == 1 && line.starts_with('\u{feff}') { 3 } else { 0 };
-            let line = line.get(mark..).unwrap_or_default();
-            let bare = line.strip_suffix('\n').map_or(line, |l| l.strip_suffix('\r').unwrap_or(l));
-            if !is_blank(bare) {
-                break mark..mark + bare.len();
+            if self.buffer.starts_with(b"{") || !self.is_blank()? {
+                return self.line().map(Some);
             }
-        };
-        // It was found to be UTF-8 above.
-        let line = self.buffer.get(cut).and_then(|line| str::from_utf8(line).ok());
-        Ok(line.map(|line| (self.number, line)))
+        }
+    }
+
+    fn is_blank(&self) -> Result<bool, Broken> {
+        self.line().map(|(_, line)| is_blank(line))
+    }
+
+    /// The line in the buffer, without its end.
+    fn line(&self) -> Result<(usize, &str), Broken> {
+        let line = str::from_utf8(&self.buffer).map_err(|error| {
+            let text = String::from_utf8_lossy(&self.buffer);
+            let at = Position::of_offset(&text, error.valid_up_to());
+            Broken::NotText(Position::new(self.number, at.column))
+        })?;
+        let bare = line.strip_suffix('\n').map_or(line, |l| l.strip_suffix('\r').unwrap_or(l));
+        let mark = if self.number == 1 { bare.strip_prefix('\u{feff}') } else { None };
+        Ok((self.number, mark.unwrap_or(bare)))
     }
 }
 

@@ -54,8 +54,21 @@ impl fmt::Debug for ToolId {
 
 impl<'de> Deserialize<'de> for ToolId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| de::Error::custom(format!("`{text}` is no tool id")))
+        deserializer.deserialize_str(Text)
+    }
+}
+
+struct Text;
+
+impl de::Visitor<'_> for Text {
+    type Value = ToolId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<ToolId, E> {
+        ToolId::parse(text).ok_or_else(|| E::custom(format!("`{text}` is no tool id")))
     }
 }
 
