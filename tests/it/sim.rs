@@ -9,10 +9,11 @@ use proofmark::journal::format::write_line;
 use proofmark::journal::{Entry, Journal};
 use proofmark::law::Judge;
 use proofmark::law::law::Verdict as LawVerdict;
+use proofmark::runtime::BoxFuture;
 use proofmark::runtime::evidence::receipt::ReceiptKey;
 use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::approver::Scripted as Person;
-use proofmark::runtime::guard::{Envelope, Hooks, Verdict};
+use proofmark::runtime::guard::{Envelope, Hook, HookCall, HookVerdict, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
@@ -103,6 +104,15 @@ fn a_mistake_is_found_shrunk_and_replayed() {
     assert_eq!(sound.found, [], "the decoy");
 }
 
+/// The descriptors' own hooks, with nothing to say.
+struct Silent;
+
+impl Hook for Silent {
+    fn run<'a>(&'a self, _: &'a HookCall) -> BoxFuture<'a, HookVerdict> {
+        Box::pin(std::future::ready(HookVerdict::Pass))
+    }
+}
+
 /// The same script through tokio.
 fn driven(scene: &Scene, script: &Script) -> Journal {
     let knobs = Knobs {
@@ -142,7 +152,9 @@ fn driven(scene: &Scene, script: &Script) -> Journal {
         provider: Box::new(Scripted::new(steps.into())),
         others: BTreeMap::new(),
         approver: Box::new(Person::new(answers)),
-        hooks: BTreeMap::new(),
+        hooks: ["gatekeeper", "watcher"]
+            .map(|name| (name.to_owned(), Arc::new(Silent) as Arc<dyn Hook>))
+            .into(),
         workspace: Workspace::default(),
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
