@@ -115,6 +115,10 @@ impl Sim<'_> {
 
     /// The second look may find another file than the first.
     fn inspect(&mut self, ticket: Ticket) -> Input {
+        if let Mode::Script(_) = self.mode {
+            // A script has no files.
+            return Input::Inspected(ticket, None);
+        }
         let again = ticket.attempt == 1;
         let changed = again && self.swarm.strikes(Kind::OperandChanges, 2, self.choices);
         if changed && let Some(told) = self.told.get_mut(&ticket.call) {
