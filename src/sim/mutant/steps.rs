@@ -170,7 +170,7 @@ const TABLE: &[StepMutant] = mutants! {
         "always-parallel" ["parallel-only-when-safe"] {
             plan_dispatch: |_, _| Dispatch { parallel: true, reason: "why not" }
         }
-        "once-permitted-always-permitted" ["revoked-never-runs", "approval-binds"] {
+        "once-permitted-always-permitted" ["revoked-never-runs", "approval-binds", "oracle"] {
             still_permitted: |_, _, _| Ok(())
         }
         "cancel-what-is-done" ["cancel-closes-open-only", "oracle"] {
@@ -247,7 +247,7 @@ pub fn grade(scene: &Scene, mutant: &StepMutant, seed: u64, sessions: u64) -> St
         graded.caught_by = by;
         graded.replay = to_text(choices.made());
         let again = replay(&mut sound, choices.made().to_vec());
-        graded.decoy_flagged |= !again.found.is_empty();
+        graded.decoy_flagged = !again.found.is_empty();
         if own {
             break;
         }
