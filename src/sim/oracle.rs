@@ -71,6 +71,9 @@ pub fn allows(told: &Told, outcome: &Outcome) -> bool {
     if told.changed && told.started {
         return false;
     }
+    if told.started && !may_start(told) {
+        return false;
+    }
     match told.end {
         Some(End::Good) => return name == "succeeded",
         Some(End::Bad) => return name == "failed",
@@ -107,6 +110,19 @@ pub fn allows(told: &Told, outcome: &Outcome) -> bool {
             }
         }
     }
+}
+
+/// Whether anything that was told lets the call start.
+fn may_start(told: &Told) -> bool {
+    let yes = told.person == Some(PersonSaid::Yes);
+    let strong = told.person == Some(PersonSaid::StrongYes);
+    let allowed = match told.class {
+        Class::Free => true,
+        Class::Ask => told.granted || yes || strong,
+        Class::Strong => strong,
+        Class::Unavailable | Class::Rejected | Class::Deny => false,
+    };
+    allowed && told.hook != HookSaid::Stop
 }
 
 /// A call that was free to start and never did: another like it stood before, the turn goes in

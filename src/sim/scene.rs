@@ -305,7 +305,7 @@ pub fn secret() -> &'static Secret {
 }
 
 /// What all sessions share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Scene {
     /// The tools.
     pub registry: Arc<Registry>,

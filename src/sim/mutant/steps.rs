@@ -170,9 +170,6 @@ const TABLE: &[StepMutant] = mutants! {
         "always-parallel" ["parallel-only-when-safe"] {
             plan_dispatch: |_, _| Dispatch { parallel: true, reason: "why not" }
         }
-        "once-permitted-always-permitted" ["revoked-never-runs", "approval-binds", "oracle"] {
-            still_permitted: |_, _, _| Ok(())
-        }
         "cancel-what-is-done" ["cancel-closes-open-only", "oracle"] {
             on_cancel: |stage| match stage {
                 Stage::Observing { .. } | Stage::Backoff { .. } => OnCancel::Close,
@@ -224,7 +221,9 @@ pub struct StepGraded {
 /// seed.
 pub fn grade(scene: &Scene, mutant: &StepMutant, seed: u64, sessions: u64) -> StepGraded {
     let (steps, real) = ((mutant.steps)(), Steps::REAL);
-    let (mut bench, mut sound) = (Bench::new(scene, &steps), Bench::new(scene, &real));
+    // A view is remembered without the decision that exposed its tools: the mutant has its own.
+    let apart = Scene { views: Arc::default(), ..scene.clone() };
+    let (mut bench, mut sound) = (Bench::new(&apart, &steps), Bench::new(scene, &real));
     let mut graded = StepGraded {
         name: mutant.name,
         fault: mutant.fault,
