@@ -378,7 +378,7 @@ pub(super) fn accept_no_json(record: &Record<'_>) -> Maybe {
 }
 
 pub(super) fn rewrite_unseen(record: &Record<'_>) -> Maybe {
-    let at = record.each::<ToolCallRewritten>().find_map(|(at, fact)| {
+    let at = record.each::<ToolCallRewritten>().find_map(|(at, _)| {
         let (validated, passed) = record.of_call::<ToolArgsValidated>(at).next_back()?;
         let last = record.of_call::<ToolCallRewritten>(at).next_back()?.0 == at;
         let judged = at < validated && passed.status == "passed" && passed.args_digest.is_some();
