@@ -12,6 +12,8 @@ use crate::journal::event::turn::ProviderFault;
 use crate::journal::{Entry, Event};
 use crate::runtime::BoxFuture;
 use crate::runtime::catalog::{Registry, alias};
+use crate::runtime::credential::Broker;
+use crate::runtime::exec::simulated::fill;
 use crate::runtime::guard::{
     Answer, ApprovalRequest, Approver, Hook, HookCall, HookVerdict, Hooks, Point, Verdict,
 };
@@ -23,10 +25,21 @@ use crate::tool::id::ToolId;
 struct ScriptedHook(BTreeMap<Point, PlayedHook>);
 
 /// The hooks of a case: as a session orders them, and by name.
-pub(super) fn hooks(played: &[PlayedHook]) -> (Hooks, BTreeMap<String, Arc<dyn Hook>>) {
+pub(super) fn hooks(
+    played: &[PlayedHook],
+    broker: &Broker,
+) -> (Hooks, BTreeMap<String, Arc<dyn Hook>>) {
     let mut parts: BTreeMap<String, BTreeMap<Point, PlayedHook>> = BTreeMap::new();
     for hook in played {
-        parts.entry(hook.spec.name.clone()).or_default().insert(hook.spec.point, hook.clone());
+        let mut own = hook.clone();
+        match &mut own.end {
+            HookEnd::Says(HookVerdict::Rewrite { args: Some(args), .. }) => fill(args, broker),
+            HookEnd::Says(
+                HookVerdict::Cancel { reason: text } | HookVerdict::Failed { why: text },
+            ) => *text = broker.fill(text),
+            HookEnd::Says(_) | HookEnd::Panics | HookEnd::Never => {}
+        }
+        parts.entry(hook.spec.name.clone()).or_default().insert(hook.spec.point, own);
     }
     let by_name = parts.into_iter().map(|(name, points)| {
         let hook: Arc<dyn Hook> = Arc::new(ScriptedHook(points));
@@ -138,8 +151,14 @@ struct Waiting {
 
 impl Watcher {
     /// A watcher for one trial of a case.
-    pub(super) fn new(case: &Case, registry: &Registry) -> Self {
-        let wait = |signal: &PlayedSignal| Waiting { signal: signal.clone(), left: signal.count };
+    pub(super) fn new(case: &Case, registry: &Registry, broker: &Broker) -> Self {
+        let wait = |signal: &PlayedSignal| {
+            let mut signal = signal.clone();
+            if let What::Cancel(text) | What::Steer(text) = &mut signal.what {
+                *text = broker.fill(text);
+            }
+            Waiting { left: signal.count, signal }
+        };
         let signals: Vec<Waiting> = case.play.signals.iter().map(wait).collect();
         let mut names = BTreeMap::new();
         if signals.iter().any(|waiting| waiting.signal.tool.is_some()) {

@@ -82,8 +82,8 @@ pub struct CaseEntry {
     /// tool answers as its descriptor says; what is never played is a mistake.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, Vec<ActEntry>>,
-    /// Files of the trial's workspace. `${secret:NAME}` stands for a planted secret, also in a
-    /// file's name.
+    /// Files of the trial's workspace. `${secret:NAME}` stands for a planted secret: here, in a
+    /// file's name, and in all that is said in a case.
     #[serde(default)]
     pub workspace: BTreeMap<String, String>,
     /// Names kept out of this case's views.

@@ -40,7 +40,8 @@ pub struct Matching {
 
 /// Matches one expected set: most names, then fewest failing arguments, then most compared ones,
 /// then most fitting fields. Among equals the order of replies is kept where that is possible, then
-/// most outcomes fit, else the earliest calls are taken. The counts do not depend on the order of either list.
+/// most outcomes fit, else the earliest calls are taken. The counts do not depend on the order of
+/// either list.
 pub fn matching(expected: &[ExpectedCall], actual: &[CallFacts], registry: &Registry) -> Matching {
     let fit = Fit::new(expected, actual, registry);
     let (total, mut pairs) = fit.assign(0..expected.len(), 0..actual.len());

@@ -18,7 +18,7 @@ use crate::runtime::guard::{Approver, Verdict};
 use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
 use crate::runtime::provider::chooser::{Chooser, IndexCache};
-use crate::runtime::provider::scripted::Scripted;
+use crate::runtime::provider::scripted::{Answer as StepAnswer, Scripted, Step};
 use crate::runtime::resolved::{Knobs, Resolved, ViewCache};
 use crate::runtime::session::Parts;
 use crate::runtime::turn::steps::Steps;
@@ -81,11 +81,12 @@ fn knobs(suite: &Suite, case: &Case) -> Knobs {
 }
 
 /// Who declared what is intended, and what that is.
-fn intent(case: &Case) -> (String, Intent) {
+fn intent(case: &Case, broker: &Broker) -> (String, Intent) {
     match &case.intent {
         Some(intent) => ("case".to_owned(), intent.clone()),
         None => {
-            let user_goal = case.messages.first().cloned().unwrap_or_default();
+            let first = case.messages.first();
+            let user_goal = first.map(|text| broker.fill(text)).unwrap_or_default();
             ("rules".to_owned(), Intent { user_goal, ..Intent::default() })
         }
     }
@@ -119,12 +120,13 @@ pub fn build(
         .knobs
         .receipts
         .then(|| ReceiptKey { id: "trial".to_owned(), key: receipt_key(&seed_text) });
-    let watcher = Watcher::new(case, &suite.registry);
+    let watcher = Watcher::new(case, &suite.registry, &broker);
     let approver: Box<dyn Approver> = match &case.approvals {
         Some(answers) => Box::new(Person::new(filled(&broker, answers), &watcher)),
         None => Box::new(Refusing),
     };
-    let (order, hooks) = hooks(&case.play.hooks);
+    let (provider, others) = providers(case, provider, &run.indexes, &broker);
+    let (order, hooks) = hooks(&case.play.hooks, &broker);
     let resolved = Resolved {
         hooks: order,
         registry: Arc::clone(&suite.registry),
@@ -134,26 +136,18 @@ pub fn build(
         excluded: suite.excluded.union(&case.excluded).cloned().collect(),
         availability: Arc::clone(case.availability.as_ref().unwrap_or(&suite.availability)),
         knobs: knobs(suite, case),
-        intent: intent(case),
+        intent: intent(case, &broker),
         broker,
         receipt_key,
         views: Arc::clone(&suite_shared.views),
     };
-    let provider: Box<dyn Provider> = match provider {
-        "scripted" => Box::new(Scripted::new(case.script.clone().unwrap_or_default())),
-        _ => Box::new(Chooser::new(Arc::clone(&run.indexes))),
-    };
-    let others = case.play.others.iter().map(|(name, steps)| {
-        let provider: Box<dyn Provider> = Box::new(Scripted::new(Arc::clone(steps)));
-        (Arc::clone(name), provider)
-    });
     let parts = Parts {
         id,
         resolved: Arc::new(resolved),
         steps: run.steps,
         world: Box::new(RealWorld::default()),
         provider,
-        others: others.collect(),
+        others,
         approver,
         hooks,
         workspace,
@@ -162,6 +156,38 @@ pub fn build(
         simulated: Acts::new(case.play.tools.clone()),
     };
     (parts, watcher)
+}
+
+type Others = BTreeMap<Arc<str>, Box<dyn Provider>>;
+
+/// Who proposes, and who may be switched to.
+fn providers(
+    case: &Case,
+    name: &str,
+    indexes: &Arc<IndexCache>,
+    broker: &Broker,
+) -> (Box<dyn Provider>, Others) {
+    let scripted = |steps: &Arc<[Step]>| -> Box<dyn Provider> {
+        Box::new(Scripted::new(spoken(steps, broker)))
+    };
+    let others = case.play.others.iter().map(|(name, steps)| (Arc::clone(name), scripted(steps)));
+    let provider: Box<dyn Provider> = match name {
+        "scripted" => scripted(&case.script.clone().unwrap_or_default()),
+        _ => Box::new(Chooser::new(Arc::clone(indexes))),
+    };
+    (provider, others.collect())
+}
+
+/// A script with planted secrets where `${secret:NAME}` stands: a user may have told one.
+fn spoken(steps: &Arc<[Step]>, broker: &Broker) -> Arc<[Step]> {
+    let fill = |text: &mut String| *text = broker.fill(text);
+    let mut filled = steps.to_vec();
+    for step in &mut filled {
+        let StepAnswer::Reply(reply) = &mut step.answer else { continue };
+        reply.text.iter_mut().chain(&mut reply.reasoning).for_each(fill);
+        reply.calls.iter_mut().for_each(|call| fill(&mut call.arguments));
+    }
+    filled.into()
 }
 
 /// Answers with planted secrets where `${secret:NAME}` stands: people say such things too.

@@ -151,7 +151,7 @@ pub struct ApprovalEntry {
     pub tool: String,
     /// What is said.
     pub answer: AnswerName,
-    /// The replacement, for `replace`; the reason, for `deny`. `${secret:NAME}` as in files.
+    /// The replacement, for `replace`; the reason, for `deny`.
     #[serde(default)]
     pub text: Option<String>,
     /// For `approve` and `confirm`: how far the yes reaches; once when left out.

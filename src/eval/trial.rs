@@ -67,12 +67,14 @@ pub async fn run(suite: &Suite, plan: &TrialPlan, shared: (&Shared, &SuiteShared
     let seed = fixture::seed(&suite.name, &case.id, &plan.provider, plan.number);
     let (parts, mut watcher) =
         fixture::build(suite, case, &plan.provider, (Arc::clone(&id), seed), shared);
+    let broker = &parts.resolved.broker;
+    let messages: Vec<String> = case.messages.iter().map(|text| broker.fill(text)).collect();
     let mut session = Session::open(parts);
     let mut fault = None;
-    for message in &case.messages {
+    for message in messages {
         let mut watch = |entry: &Entry| watcher.see(entry);
         let envelope = case.play.envelope.clone();
-        let end = session.turn_from(message.clone(), envelope, &mut watch).await;
+        let end = session.turn_from(message, envelope, &mut watch).await;
         if let TurnEnd::ProviderFault(found) = end {
             fault = Some(found);
             break;

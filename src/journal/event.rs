@@ -27,7 +27,10 @@ macro_rules! events {
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
 
             /// The event of that name with the facts of a map.
-            pub(super) fn of<'de, A: MapAccess<'de>>(name: &str, facts: A) -> Result<Self, A::Error> {
+            pub(super) fn of<'de, A>(name: &str, facts: A) -> Result<Self, A::Error>
+            where
+                A: MapAccess<'de>,
+            {
                 let facts = MapAccessDeserializer::new(facts);
                 match name {
                     $(stringify!($name) => $name::deserialize(facts).map(Self::$name),)+

@@ -8,6 +8,7 @@ use super::outcome::denier;
 use crate::base::world::Millis;
 use crate::journal::event::call::*;
 use crate::journal::event::catalog::GrantUsed;
+use crate::journal::event::turn::SessionOpened;
 use crate::journal::outcome::{Denier, Outcome};
 use crate::journal::{Entry, Event};
 
@@ -65,7 +66,10 @@ pub(super) fn last_word(call: &Call<'_>, before: usize) -> Option<(u64, Word)> {
 /// `denied-never-runs`, that such a call ends as just that for `timeout-is-no-refusal`.
 pub(super) fn noninteractive_refuses(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
-    if index.opened.and_then(|opened| opened.approver.as_deref()) != Some("none") {
+    // A session that goes on may find somebody there.
+    let mut openings = index.each::<SessionOpened>();
+    let nobody = openings.all(|seen| seen.fact.approver.as_deref() == Some("none"));
+    if !nobody || index.opened.is_none() {
         return;
     }
     for granted in index.each::<ApprovalGranted>() {

@@ -11,8 +11,9 @@ const SEARCH: &str = "tool_search";
 const SEARCH_ADAPTER: &str = "builtin:tool_search";
 
 /// A, its four conditions of parallel dispatch: a plan is parallel only where the turn's knob is on
-/// and it lists several calls, and where in its whole batch no call asked for approval and none that
-/// is not settled yet searches for tools, by its final name; of two calls planned sequentially neither starts while
+/// and it lists several calls, and where in its whole batch no call asked for approval and none
+/// that is not settled yet searches for tools, by its final name; of two calls planned sequentially
+/// neither starts while
 /// the other runs. Overlaps with a search are `search-alone`'s, and a start before its plan is
 /// `one-pipeline`'s.
 pub(super) fn parallel_only_when_safe(scene: &mut Scene<'_>, tally: &mut Tally) {

@@ -228,7 +228,8 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             if let Some(args) = &args {
                 state.args.insert(call.into(), args.clone());
             }
-            ToolCallRewritten { tool_id: name, args, by: Some("hook".into()) }.into()
+            ToolCallRewritten { args, by: Some("hook".into()), ..ToolCallRewritten::new(name) }
+                .into()
         }
         "val" => {
             let failed = clause.flag("failed");

@@ -18,6 +18,9 @@ struct Reply<'a> {
     made: Vec<(&'a str, Seen<'a, ToolCallRequested>)>,
     /// Whether another reply, or a turn's end, follows.
     over: bool,
+    /// Whether the session was opened again since: a reply that was not taken apart by then is
+    /// asked for anew.
+    lost: bool,
 }
 
 fn replies<'a>(index: &Index<'a>) -> Vec<Reply<'a>> {
@@ -34,9 +37,11 @@ fn replies<'a>(index: &Index<'a>) -> Vec<Reply<'a>> {
                     seen: Seen { at, entry, fact },
                     made: Vec::new(),
                     over: false,
+                    lost: false,
                 });
             }
             (Event::TurnFinished(_), Some(last)) => last.over = true,
+            (Event::SessionOpened(_), Some(last)) => last.lost = true,
             (Event::ToolCallRequested(fact), Some(last)) => {
                 let by_model = fact.proposed_by.as_deref().is_none_or(|by| by == "model");
                 let call = entry.call.as_deref().filter(|call| by_model && known.insert(*call));
@@ -100,7 +105,7 @@ pub(super) fn calls_where_allowed(scene: &mut Scene<'_>, tally: &mut Tally) {
 
 fn counted(reply: &Reply<'_>, tally: &mut Tally) {
     let (said, made) = (reply.seen.fact.calls as usize, reply.made.len());
-    if said == 0 && made == 0 {
+    if made == 0 && (said == 0 || reply.lost) {
         return;
     }
     if said != made && !reply.over {
@@ -218,42 +223,48 @@ fn unescaped(text: &str) -> String {
 /// another digest, and are then unknown.
 pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
     for call in &scene.index.calls {
-        for validated in call.each::<ToolArgsValidated>().filter(|v| v.fact.status == "passed") {
-            let Some((seq, sent)) = sent(call, validated.at) else { continue };
-            let Some(message) = differ(&sent, validated.fact, tally) else { continue };
+        for validated in call.each::<ToolArgsValidated>() {
+            let fact = validated.fact;
+            if fact.status != "passed" {
+                continue;
+            }
+            // A call that is resumed comes with what was cleared and filled in before.
+            let mut looks = call.each::<ToolArgsValidated>().filter(|seen| seen.at <= validated.at);
+            let changed =
+                looks.any(|seen| seen.fact.marker_cleared || !seen.fact.defaults.is_empty());
             // A rewriting whose arguments are not kept may have changed them.
             let mut rewrites = call.each::<ToolCallRewritten>();
-            let unkept = rewrites.any(|seen| seen.at < validated.at && seen.fact.args.is_none());
-            if unkept {
+            if rewrites.any(|seen| seen.at < validated.at && seen.fact.unlogged) {
                 tally.unknown(|| format!("what {} was rewritten to is not kept", call.id));
-            } else if matches!(sent, Sent::Json(args) if scrubbed(args)) {
+                continue;
+            }
+            let nothing = Value::Object(serde_json::Map::new());
+            let (seq, args) = match sent(call, validated.at) {
+                None => continue,
+                Some((seq, Sent::Json(args))) => (seq, args),
+                Some((seq, Sent::Text(text))) => {
+                    tally.checked();
+                    if !fact.blank || !text.trim().is_empty() {
+                        let message = "arguments that are no JSON passed validation".into();
+                        tally.broken(Some(call.id), &[seq, validated.seq()], message);
+                        continue;
+                    }
+                    (seq, &nothing)
+                }
+            };
+            let (Some(digest), false) = (fact.args_digest, changed) else { continue };
+            let Ok(real) = canon::digest("args", args) else { continue };
+            if real != digest && scrubbed(args) {
                 tally.unknown(|| format!("the arguments of {} are recorded scrubbed", call.id));
-            } else {
-                tally.checked();
-                tally.broken(Some(call.id), &[seq, validated.seq()], message.into());
+                continue;
+            }
+            tally.checked();
+            if real != digest {
+                let message = "other arguments were validated than the model sent".into();
+                tally.broken(Some(call.id), &[seq, validated.seq()], message);
             }
         }
     }
-}
-
-/// How what passed differs from what was sent. What is the same is counted.
-fn differ(sent: &Sent<'_>, fact: &ToolArgsValidated, tally: &mut Tally) -> Option<&'static str> {
-    let nothing = Value::Object(serde_json::Map::new());
-    let args = match sent {
-        Sent::Json(args) => *args,
-        Sent::Text(text) if fact.blank && text.trim().is_empty() => {
-            tally.checked();
-            &nothing
-        }
-        Sent::Text(_) => return Some("arguments that are no JSON passed validation"),
-    };
-    let changed = fact.marker_cleared || !fact.defaults.is_empty();
-    let digest = fact.args_digest.filter(|_| !changed)?;
-    if canon::digest("args", args).ok()? != digest {
-        return Some("other arguments were validated than the model sent");
-    }
-    tally.checked();
-    None
 }
 
 enum Sent<'a> {

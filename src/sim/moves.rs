@@ -77,7 +77,7 @@ impl Sim<'_> {
         }
         if swarm.has(Kind::Revokes) {
             let id = self.grants.ids().next().map(str::to_owned)?;
-            if swarm.strikes(Kind::Revokes, 6, choices) {
+            if swarm.strikes(Kind::Revokes, 2, choices) {
                 return Some(Input::Revoked(id, "the operator".to_owned()));
             }
         }

@@ -90,7 +90,8 @@ pub fn simulated(scene: &Scene, script: &Arc<Script>, seed: u64) -> Journal {
 /// What must be equal whatever order the work ended in: the facts of each call, and the facts of
 /// the turn, each in their order, without what follows from times and from counted ids.
 pub fn story(entries: &[Entry]) -> BTreeMap<String, Vec<Value>> {
-    const FOLLOWS: [&str; 13] = [
+    const FOLLOWS: [&str; 14] = [
+        "pending",
         "expiresAt",
         "issuedAt",
         "receipt",

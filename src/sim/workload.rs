@@ -45,7 +45,7 @@ pub fn reply(
     for place in 0..count {
         let known: Vec<Meant> = before.iter().chain(&meant).copied().collect();
         let one = match known.last() {
-            Some(last) if swarm.strikes(Kind::Repeats, 3, choices) => *last,
+            Some(last) if swarm.strikes(Kind::Repeats, 2, choices) => *last,
             _ => call(swarm, choices),
         };
         let mut arguments = one.args.text();

@@ -26,13 +26,16 @@ const BEYOND_THE_SIMULATOR: [(&str, &str); 6] = [
 
 /// Laws that wait for troubles which rarely meet, and the troubles that suffice.
 const RARE: [(&str, &[Kind]); 2] = [
-    ("revoked-never-runs", &[Kind::Revokes, Kind::SaysAlways]),
+    (
+        "revoked-never-runs",
+        &[Kind::Revokes, Kind::SaysAlways, Kind::ToolFlaky, Kind::ToolHangs, Kind::Repeats],
+    ),
     ("circles-are-noticed", &[Kind::Repeats]),
 ];
 
 /// Simulated turns, and sessions that are tried with a rare trouble.
 const TURNS: u64 = 3_000;
-const TRIED: u64 = 1_500;
+const TRIED: u64 = 2_500;
 
 #[test]
 fn the_simulator_exercises_every_law_but_the_listed_ones() {

@@ -11,6 +11,7 @@
 
 mod bad_input;
 mod calibration;
+mod case_keys;
 mod cli;
 mod coverage;
 mod delegates;
@@ -20,6 +21,9 @@ mod faults;
 mod import;
 mod laws;
 mod lifecycle;
+mod lifecycle_ends;
+mod lifecycle_sabotage;
+mod lifecycle_sabotage_calls;
 mod metatool;
 mod played;
 mod policy;

@@ -58,6 +58,8 @@ facts! {
         args: Option<Value>,
         ? /// By which hook.
         by: Option<String>,
+        ? /// Whether the arguments may have changed and are not kept.
+        unlogged: bool,
     }
 }
 facts! {

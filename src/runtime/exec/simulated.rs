@@ -119,7 +119,8 @@ fn answer(written: Option<&Value>, tool: &ToolId, broker: &Broker) -> Ran {
     }
 }
 
-fn fill(value: &mut Value, broker: &Broker) {
+/// Puts credentials' values where `${secret:NAME}` stands, at any depth.
+pub(crate) fn fill(value: &mut Value, broker: &Broker) {
     match value {
         Value::String(text) => *text = broker.fill(text),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, broker)),

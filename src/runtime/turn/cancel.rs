@@ -124,8 +124,12 @@ impl Turn {
     fn wake(&mut self, slot: usize, now: Millis, cx: &mut Lent<'_>) {
         match &self.slots.get(slot).stage {
             Stage::Backoff { at, .. } if now >= *at => {
-                if let Stage::Backoff { ready, attempt, .. } = self.slots.take(slot) {
-                    self.launch(slot, (ready, attempt + 1), None, cx);
+                if let Stage::Backoff { ready, attempt, ran, .. } = self.slots.take(slot) {
+                    // A further attempt needs its authority as much as the first one did.
+                    match (cx.steps.still_permitted)(&ready, cx.grants, now) {
+                        Ok(()) => self.launch(slot, (ready, attempt + 1), None, cx),
+                        Err(_) => self.conclude(slot, ready, *ran, cx),
+                    }
                 }
             }
             Stage::Running { deadline, .. } if now >= *deadline => {

@@ -159,9 +159,10 @@ impl Turn {
                 Arguments::Json(value) => Some(value.clone()),
                 Arguments::Blank | Arguments::Malformed { .. } => None,
             };
-            let args = args.filter(|_| self.logs_args(&proposed.name));
+            let unlogged = !self.logs_args(&proposed.name);
+            let args = args.filter(|_| !unlogged);
             let (tool_id, by) = (proposed.name.clone(), Some(spec.name));
-            cx.call(&call, ToolCallRewritten { tool_id, args, by });
+            cx.call(&call, ToolCallRewritten { tool_id, args, by, unlogged });
             self.slots.get_mut(slot).shown = assistant_call(&proposed);
         }
         self.slots.put(slot, Stage::Proposed(proposed, chain));
@@ -373,7 +374,7 @@ impl Turn {
             raw_args: raw_args.filter(|_| logged),
             provider_call_id: proposed.provider_id.clone(),
             index: Some(proposed.index),
-            proposed_by: Some("model".to_owned()),
+            proposed_by: Some(if self.direct { "system" } else { "model" }.to_owned()),
             origin: Some(proposed.origin.name().to_owned()),
             ..ToolCallRequested::new(proposed.name.clone())
         }

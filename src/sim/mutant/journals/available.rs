@@ -378,12 +378,12 @@ pub(super) fn accept_no_json(record: &Record<'_>) -> Maybe {
 }
 
 pub(super) fn rewrite_unseen(record: &Record<'_>) -> Maybe {
-    let at = record.each::<ToolCallRewritten>().find_map(|(at, _)| {
+    let at = record.each::<ToolCallRewritten>().find_map(|(at, fact)| {
         let (validated, passed) = record.of_call::<ToolArgsValidated>(at).next_back()?;
         let last = record.of_call::<ToolCallRewritten>(at).next_back()?.0 == at;
         let judged = at < validated && passed.status == "passed" && passed.args_digest.is_some();
-        let kept = record.of_call::<ToolCallRewritten>(at).all(|(_, fact)| fact.args.is_some());
-        (last && judged && kept && !passed.marker_cleared).then_some(at)
+        let own = !passed.marker_cleared && passed.defaults.is_empty();
+        (last && judged && fact.args.is_some() && own).then_some(at)
     })?;
     let args = Some(serde_json::json!({"mutant": true}));
     record.alter(at, |fact: &mut ToolCallRewritten| fact.args = args)
@@ -397,8 +397,7 @@ pub(super) fn empty_the_arguments(record: &Record<'_>) -> Maybe {
         let alone = policy.decision == "deny" && !record.has::<ToolCallStarted>(at);
         let other = fact.args_digest.is_some_and(|digest| digest != empty);
         let own = !fact.marker_cleared && fact.defaults.is_empty() && fact.status == "passed";
-        let kept = record.of_call::<ToolCallRewritten>(at).all(|(_, fact)| fact.args.is_some());
-        (alone && other && own && kept).then_some(at)
+        (alone && other && own).then_some(at)
     })?;
     record.alter(at, |fact: &mut ToolArgsValidated| fact.args_digest = Some(empty))
 }
