@@ -103,8 +103,8 @@ pub fn laws(args: &LawsArgs, output: &mut Output) -> Result<Exit, CliError> {
     Ok(Exit::Pass)
 }
 
-/// How many turns are simulated to see which laws they exercise.
-const TURNS: u64 = 2_000;
+/// How many turns are simulated to see which laws they exercise: enough for the rarest trouble.
+const TURNS: u64 = 20_000;
 
 /// In how many simulated sessions each law held.
 fn simulate() -> Result<BTreeMap<&'static str, u64>, CliError> {
