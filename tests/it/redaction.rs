@@ -9,10 +9,14 @@ use proofmark::base::secret::SecretSet;
 
 use crate::support;
 
+/// Every file below a folder, but nothing hidden: what was installed there is other people's.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let (mut open, mut found) = (vec![folder.to_path_buf()], Vec::new());
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).unwrap().flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
             let path = entry.path();
             if path.is_dir() { open.push(path) } else { found.push(path) }
         }
