@@ -1,6 +1,9 @@
 //! Secrets: held without being printable, found again in text, replaced.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::digest::{Digest, Hasher};
 use super::redact::known::Known;
@@ -9,6 +12,13 @@ use super::redact::{self, Rules, StreamScrubber};
 /// Every canary begins so. A canary is a made-up secret that a trial plants; wherever one turns
 /// up, something leaked.
 pub const CANARY_PREFIX: &str = "pmk-canary-";
+
+/// Whether a canary, or what begins like one, stands in a text.
+pub fn holds_canary(text: &str) -> bool {
+    // Looked for in every text of every fact: the search is prepared once.
+    static CANARY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(CANARY_PREFIX));
+    CANARY.find(text.as_bytes()).is_some()
+}
 
 /// What stands where a secret stood. It is valid inside a JSON string.
 pub const REDACTED: &str = "[redacted]";
@@ -126,6 +136,12 @@ impl SecretSet {
     /// What to look for.
     pub(in crate::base) fn rules(&self) -> Rules<'_> {
         Rules { known: &self.known, patterns: !self.by_value_alone }
+    }
+}
+
+impl std::fmt::Debug for SecretSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SecretSet({})", self.values.len())
     }
 }
 

@@ -152,8 +152,8 @@ impl Resources {
     fn of(call: &Call<'_>) -> Self {
         let mut own = Self::default();
         for start in call.each::<ToolCallStarted>() {
-            own.reads.extend(start.fact.reads.iter().cloned().map(ResourcePattern));
-            own.writes.extend(start.fact.writes.iter().cloned().map(ResourcePattern));
+            own.reads.extend(start.fact.reads.iter().cloned().map(ResourcePattern::new));
+            own.writes.extend(start.fact.writes.iter().cloned().map(ResourcePattern::new));
         }
         own
     }

@@ -8,7 +8,7 @@ use super::index::Index;
 use super::law::{Scene, Tally};
 use super::probe::any_text;
 use crate::base::digest::{Digest, Hasher};
-use crate::base::secret::{CANARY_PREFIX, keyed_hash};
+use crate::base::secret::{holds_canary, keyed_hash};
 use crate::journal::event::turn::{SecretHash, SessionOpened};
 use crate::journal::{Blobs, Entry, Event};
 
@@ -84,7 +84,7 @@ fn text_of(
     tally.checked();
     let (fresh, unlisted) = (scanner.is_fresh(name), scanner.is_unlisted(name, hashes));
     scanner.reads += usize::from(fresh || unlisted);
-    let canary = fresh && text.contains(CANARY_PREFIX);
+    let canary = fresh && holds_canary(text);
     let leak = canary || (unlisted && hashes.is_some_and(|hashes| hashes.in_text(text)));
     if leak {
         let message = format!("{what} holds {}", named(canary));
@@ -101,7 +101,7 @@ fn named(canary: bool) -> &'static str {
 fn facts(index: &Index<'_>, hashes: Option<Hashes<'_>>, tally: &mut Tally) {
     tally.checked();
     for entry in &index.entries {
-        let canary = any_text(&entry.event, &|text| text.contains(CANARY_PREFIX));
+        let canary = any_text(&entry.event, &holds_canary);
         let opening = matches!(entry.event, Event::SessionOpened(_));
         let hashed = |hashes: Hashes<'_>| {
             let value = serde_json::to_value(&entry.event);

@@ -152,7 +152,7 @@ impl Session {
     fn begin(mut parts: Parts, mut log: Log) -> Self {
         let channel = parts.approver.channel();
         opening(&mut log, &mut *parts.world, &parts.resolved, channel);
-        let secrets = parts.resolved.broker.secrets();
+        let secrets = parts.resolved.broker.secrets().clone();
         let renderer = Renderer::new(Limits::default(), DIRECT, MAIN, secrets.clone());
         let provider: Arc<str> = parts.provider.name().into();
         let mut providers = BTreeMap::from([(Arc::clone(&provider), Mutex::new(parts.provider))]);

@@ -270,7 +270,7 @@ impl<'a> Sim<'a> {
         let nobody = swarm.has(Kind::NonInteractive);
         let channel = if nobody { "none" } else { "scripted" };
         crate::runtime::session::opening(&mut log, &mut world, &resolved, channel);
-        let secrets = resolved.broker.secrets();
+        let secrets = resolved.broker.secrets().clone();
         let read = log.journal.entries().len();
         Self {
             steps,

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
 
+use globset::{Glob, GlobMatcher};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The 18 kinds of action (seed B section 7).
 #[derive(
@@ -34,19 +36,39 @@ pub enum ActionType {
 }
 
 /// A set of resources, `kind:glob`, such as `workspace:src/**`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ResourcePattern(pub String);
+#[derive(Clone, Deserialize)]
+#[serde(from = "String")]
+pub struct ResourcePattern {
+    text: String,
+    // Compiled at the first question: results are held against the same patterns call after call.
+    matcher: OnceLock<Option<GlobMatcher>>,
+}
 
 impl ResourcePattern {
+    /// A pattern of this text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), matcher: OnceLock::new() }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     /// The part before the colon.
     pub fn kind(&self) -> &str {
-        self.0.split_once(':').map_or("", |(kind, _)| kind)
+        self.text.split_once(':').map_or("", |(kind, _)| kind)
     }
 
     /// The part after the colon.
     pub fn glob(&self) -> &str {
-        self.0.split_once(':').map_or(self.0.as_str(), |(_, glob)| glob)
+        self.text.split_once(':').map_or(self.as_str(), |(_, glob)| glob)
+    }
+
+    /// `None` where the glob cannot be read.
+    fn matcher(&self) -> Option<&GlobMatcher> {
+        let compiled = || Glob::new(self.glob()).ok().map(|glob| glob.compile_matcher());
+        self.matcher.get_or_init(compiled).as_ref()
     }
 
     /// Whether it lies inside the trial's or the session's own workspace.
@@ -57,9 +79,7 @@ impl ResourcePattern {
     /// Whether this pattern covers one concrete resource, `kind:name`.
     pub fn covers(&self, resource: &str) -> bool {
         let Some((kind, name)) = resource.split_once(':') else { return false };
-        kind == self.kind()
-            && globset::Glob::new(self.glob())
-                .is_ok_and(|glob| glob.compile_matcher().is_match(name))
+        kind == self.kind() && self.matcher().is_some_and(|glob| glob.is_match(name))
     }
 
     /// Whether one resource may belong to both; in doubt it does. A name without a wildcard stands
@@ -83,9 +103,9 @@ impl ResourcePattern {
 
     /// Whether the glob matches a name; one that cannot be read matches whatever begins like it.
     fn may_cover(&self, name: &str) -> bool {
-        match globset::Glob::new(self.glob()) {
-            Ok(glob) => glob.compile_matcher().is_match(name),
-            Err(_) => name.starts_with(self.literal()),
+        match self.matcher() {
+            Some(glob) => glob.is_match(name),
+            None => name.starts_with(self.literal()),
         }
     }
 }
@@ -97,9 +117,35 @@ fn within(name: &str, folder: &str) -> bool {
     })
 }
 
+impl From<String> for ResourcePattern {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl PartialEq for ResourcePattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for ResourcePattern {}
+
+impl Serialize for ResourcePattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
 impl fmt::Display for ResourcePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for ResourcePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text)
     }
 }
 
@@ -151,7 +197,7 @@ mod tests {
 
     #[test]
     fn patterns_cover_resources() {
-        let pattern = ResourcePattern("workspace:src/**".into());
+        let pattern = ResourcePattern::new("workspace:src/**");
         assert!(pattern.covers("workspace:src/a/b.rs") && pattern.is_workspace());
         assert!(!pattern.covers("workspace:tests/a.rs") && !pattern.covers("api:src/a"));
         assert!(!pattern.covers("nonsense"));
@@ -160,7 +206,7 @@ mod tests {
     #[test]
     fn patterns_overlap_both_ways() {
         let overlap = |one: &str, other: &str| {
-            let (one, other) = (ResourcePattern(one.into()), ResourcePattern(other.into()));
+            let (one, other) = (ResourcePattern::new(one), ResourcePattern::new(other));
             assert_eq!(one.overlaps(&other), other.overlaps(&one), "{one} and {other}");
             one.overlaps(&other)
         };

@@ -140,10 +140,8 @@ mod tests {
     #[test]
     fn highest_implied_level_wins() {
         let base = Effects::default();
-        let writes = |pattern: &str| Effects {
-            writes: vec![ResourcePattern(pattern.into())],
-            ..base.clone()
-        };
+        let writes =
+            |pattern: &str| Effects { writes: vec![ResourcePattern::new(pattern)], ..base.clone() };
         let external = Effects { external_calls: true, ..base.clone() };
         let sends = Effects { external_calls: true, mutates_state: true, ..base.clone() };
         let low = RiskSection::default();

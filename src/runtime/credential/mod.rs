@@ -8,12 +8,14 @@ use crate::base::secret::{Secret, SecretSet};
 #[derive(Debug, Clone, Default)]
 pub struct Broker {
     values: BTreeMap<String, Secret>,
+    // The search for them is built once and shared by every session that scrubs.
+    secrets: SecretSet,
 }
 
 impl Broker {
     /// A broker that holds these.
     pub fn new(values: BTreeMap<String, Secret>) -> Self {
-        Self { values }
+        Self { secrets: SecretSet::new(values.values().cloned()), values }
     }
 
     /// The names it holds.
@@ -32,8 +34,8 @@ impl Broker {
     }
 
     /// All values, for scrubbing.
-    pub fn secrets(&self) -> SecretSet {
-        SecretSet::new(self.values.values().cloned())
+    pub fn secrets(&self) -> &SecretSet {
+        &self.secrets
     }
 
     /// Puts values where `${secret:NAME}` stands; unknown names stay as they are.

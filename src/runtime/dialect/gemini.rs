@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::describe::{Rendering, describe};
 use super::json;
-use super::transcript::{AssistantCall, Message, Transcript};
+use super::transcript::{Message, Transcript};
 use crate::runtime::view::View;
 
 /// The `tools` array.
@@ -33,52 +34,72 @@ pub fn tools(view: &View, rendering: Rendering) -> String {
     tools.to_string()
 }
 
+// The fields stand in the order of their names, as in any other JSON written here.
+#[derive(Serialize)]
+struct Content<'a> {
+    parts: Vec<Part<'a>>,
+    role: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Part<'a> {
+    Text(&'a str),
+    FunctionCall { args: Map<String, Value>, name: &'a str },
+    FunctionResponse { name: &'a str, response: Response<'a> },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Response<'a> {
+    Error(&'a str),
+    Output(&'a str),
+}
+
 /// The `contents` array.
 pub fn messages(transcript: &Transcript) -> String {
-    let mut wire: Vec<Value> = Vec::new();
-    let mut results: Vec<Value> = Vec::new();
+    let mut wire: Vec<Content<'_>> = Vec::new();
+    let mut results: Vec<Part<'_>> = Vec::new();
     let mut names: BTreeMap<&Arc<str>, &str> = BTreeMap::new();
     for message in transcript.messages() {
-        if let Message::Tool { call, text, is_error } = message {
-            let name = names.get(call).copied().unwrap_or_default();
-            let key = if *is_error { "error" } else { "output" };
-            let response = json!({"name": name, "response": {key: text}});
-            results.push(json!({"functionResponse": response}));
-            continue;
-        }
-        flush(&mut results, &mut wire);
         match message {
-            Message::User { text } => wire.push(json!({"role": "user", "parts": [said(text)]})),
+            Message::Tool { call, text, is_error } => {
+                let name = names.get(call).copied().unwrap_or_default();
+                let response =
+                    if *is_error { Response::Error(text) } else { Response::Output(text) };
+                results.push(Part::FunctionResponse { name, response });
+            }
+            Message::User { text } => {
+                flush(&mut results, &mut wire);
+                wire.push(Content { parts: vec![said(text)], role: "user" });
+            }
             Message::Assistant { text, calls } => {
+                flush(&mut results, &mut wire);
                 names.extend(calls.iter().map(|call| (&call.call, call.name.as_str())));
                 let mut parts = Vec::new();
                 if !text.is_empty() || calls.is_empty() {
                     parts.push(said(text));
                 }
-                parts.extend(calls.iter().map(called));
-                wire.push(json!({"role": "model", "parts": parts}));
+                parts.extend(calls.iter().map(|call| Part::FunctionCall {
+                    args: json::object(&call.arguments),
+                    name: &call.name,
+                }));
+                wire.push(Content { parts, role: "model" });
             }
-            Message::Tool { .. } => {}
         }
     }
     flush(&mut results, &mut wire);
-    Value::Array(wire).to_string()
+    // Texts are plain data: writing them to memory cannot fail.
+    serde_json::to_string(&wire).unwrap_or_default()
 }
 
-fn flush(results: &mut Vec<Value>, wire: &mut Vec<Value>) {
+fn flush<'a>(results: &mut Vec<Part<'a>>, wire: &mut Vec<Content<'a>>) {
     if !results.is_empty() {
-        wire.push(json!({"role": "user", "parts": std::mem::take(results)}));
+        wire.push(Content { parts: std::mem::take(results), role: "user" });
     }
 }
 
 /// The API refuses empty parts.
-fn said(text: &str) -> Value {
-    json!({"text": if text.is_empty() { "(no text)" } else { text }})
-}
-
-fn called(call: &AssistantCall) -> Value {
-    // The API takes objects only; what was no object was rejected and stands in its result.
-    let args = json::read(&call.arguments).unwrap_or_default();
-    let args = if args.is_object() { args } else { json!({}) };
-    json!({"functionCall": {"name": call.name, "args": args}})
+fn said(text: &str) -> Part<'_> {
+    Part::Text(if text.is_empty() { "(no text)" } else { text })
 }

@@ -14,6 +14,15 @@ pub fn read(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<Strict>(text).map(|strict| strict.0)
 }
 
+/// The object that arguments are, for APIs that take nothing else; empty where they are none: what
+/// was no object was rejected, and stands in its result.
+pub(super) fn object(text: &str) -> Map<String, Value> {
+    match read(text) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {

@@ -1,6 +1,7 @@
 //! OpenAI responses: flat tools; messages, `function_call` and `function_call_output` are items
 //! of one list.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::describe::{Rendering, describe};
@@ -26,9 +27,18 @@ pub fn tools(view: &View, rendering: Rendering) -> String {
     Value::Array(tools).to_string()
 }
 
+// The fields stand in the order of their names, as in any other JSON written here.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Item<'a> {
+    Message { content: &'a str, role: &'static str, r#type: &'static str },
+    Call { arguments: &'a str, call_id: &'a str, name: &'a str, r#type: &'static str },
+    Output { call_id: &'a str, output: &'a str, r#type: &'static str },
+}
+
 /// The `input` array.
 pub fn messages(transcript: &Transcript) -> String {
-    let mut items: Vec<Value> = Vec::new();
+    let mut items: Vec<Item<'_>> = Vec::new();
     for message in transcript.messages() {
         match message {
             Message::User { text } => items.push(said("user", text)),
@@ -36,21 +46,23 @@ pub fn messages(transcript: &Transcript) -> String {
                 if !text.is_empty() || calls.is_empty() {
                     items.push(said("assistant", text));
                 }
-                items.extend(calls.iter().map(|call| {
-                    json!({"type": "function_call", "call_id": call.call, "name": call.name,
-                        "arguments": call.arguments})
+                items.extend(calls.iter().map(|call| Item::Call {
+                    arguments: &call.arguments,
+                    call_id: &call.call,
+                    name: &call.name,
+                    r#type: "function_call",
                 }));
             }
             Message::Tool { call, text, .. } => {
-                let output =
-                    json!({"type": "function_call_output", "call_id": call, "output": text});
-                items.push(output);
+                let r#type = "function_call_output";
+                items.push(Item::Output { call_id: call, output: text, r#type });
             }
         }
     }
-    Value::Array(items).to_string()
+    // Texts are plain data: writing them to memory cannot fail.
+    serde_json::to_string(&items).unwrap_or_default()
 }
 
-fn said(role: &str, text: &str) -> Value {
-    json!({"type": "message", "role": role, "content": text})
+fn said<'a>(role: &'static str, text: &'a str) -> Item<'a> {
+    Item::Message { content: text, role, r#type: "message" }
 }

@@ -52,10 +52,9 @@ pub async fn run(
             // Dropping the guard kills whatever is left of the group, also when the call is
             // torn down while it waits.
             let group = Group(child.id());
-            let secrets = broker.secrets();
             let ran = tokio::select! {
                 biased;
-                ran = finish(child, ready.plan(), &secrets) => ran,
+                ran = finish(child, ready.plan(), broker.secrets()) => ran,
                 () = stop.notified() => {
                     group.end().await;
                     return Ended::TornDown("its process group was killed");

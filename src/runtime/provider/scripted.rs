@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::pairing::pairing;
 use super::{Provider, harness_fault};
-use crate::base::secret::CANARY_PREFIX;
+use crate::base::secret::holds_canary;
 use crate::journal::event::turn::ProviderFault;
 use crate::runtime::BoxFuture;
-use crate::runtime::dialect::{Payload, RawCall, Reply};
+use crate::runtime::dialect::{Dialect, Payload, RawCall, Reply};
 
 /// What a request must show before a step answers it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,9 +65,7 @@ impl Scripted {
         })?;
         self.next = number;
         let refuse = |why: String| harness_fault(format!("request {number} refused: {why}"));
-        let messages: Value = serde_json::from_str(&payload.messages)
-            .map_err(|error| refuse(format!("messages are not JSON: {error}")))?;
-        pairing(payload.dialect, &messages).map_err(refuse)?;
+        paired(payload).map_err(refuse)?;
         expected(&step.expect, payload).map_err(refuse)?;
         match &step.answer {
             Answer::Fault(fault) => Err(fault.clone()),
@@ -96,7 +95,7 @@ impl Provider for Scripted {
 }
 
 fn expected(expect: &ExpectedRequest, payload: &Payload) -> Result<(), String> {
-    if payload.messages.contains(CANARY_PREFIX) || payload.tools.text.contains(CANARY_PREFIX) {
+    if holds_canary(&payload.messages) || holds_canary(&payload.tools.text) {
         return Err("it carries a secret".to_owned());
     }
     for part in &expect.contains {
@@ -123,10 +122,18 @@ fn expected(expect: &ExpectedRequest, payload: &Payload) -> Result<(), String> {
 /// # Errors
 /// Why it would not.
 pub fn acceptable(payload: &Payload) -> Result<(), String> {
-    let messages: Value = serde_json::from_str(&payload.messages)
-        .map_err(|error| format!("messages are not JSON: {error}"))?;
-    pairing(payload.dialect, &messages)?;
+    paired(payload)?;
     expected(&ExpectedRequest::default(), payload)
+}
+
+fn paired(payload: &Payload) -> Result<(), String> {
+    let why = |error| format!("messages are not JSON: {error}");
+    if payload.dialect == Dialect::Text {
+        // Calls and results are plain text there: a list is all it must be.
+        let list = serde_json::from_str::<Vec<IgnoredAny>>(&payload.messages);
+        return list.map(drop).map_err(why);
+    }
+    pairing(payload.dialect, &serde_json::from_str(&payload.messages).map_err(why)?)
 }
 
 /// A reply with text alone.

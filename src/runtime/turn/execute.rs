@@ -145,7 +145,7 @@ impl Turn {
         let command = &tool.descriptor.execution.command;
         let effects = &tool.descriptor.effects;
         let names = |list: &[crate::tool::effect::ResourcePattern]| {
-            list.iter().map(|pattern| pattern.0.clone()).collect::<Vec<_>>()
+            list.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let key = idempotency_key(cx.log.session(), &call);
         let fact = ToolCallStarted {

@@ -57,7 +57,7 @@ impl Hand {
         };
         log.fact(&mut clock, opened);
         let mut hand = Self {
-            secrets: resolved.broker.secrets(),
+            secrets: resolved.broker.secrets().clone(),
             resolved,
             clock,
             transcript: Transcript::new(),

@@ -120,7 +120,7 @@ fn parallel(
 /// A tool that reads or writes one file.
 fn on(id: &str, level: &str, file: &str) -> Descriptor {
     let mut tool = tool(id, level, "");
-    let file = proofmark::tool::effect::ResourcePattern(format!("workspace:{file}"));
+    let file = proofmark::tool::effect::ResourcePattern::new(format!("workspace:{file}"));
     let list = match level {
         "L0" => &mut tool.effects.reads,
         _ => &mut tool.effects.writes,

@@ -319,7 +319,7 @@ fn resources_in_doubt_keep_writers_apart() {
     {
         let on = |id: &str, path: &str| {
             let mut tool = tool(id, "L2", "");
-            tool.effects.writes = vec![ResourcePattern(format!("workspace:{path}"))];
+            tool.effects.writes = vec![ResourcePattern::new(format!("workspace:{path}"))];
             tool
         };
         let play = Play::new(vec![on("a.x", one), on("b.x", other)], Vec::new());

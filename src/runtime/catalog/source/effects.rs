@@ -43,7 +43,7 @@ pub(super) fn guess(name: &str, hints: Hints, area: &str) -> Guess {
     let verb = words.iter().find_map(|word| verb(word));
     let mut notes = Vec::new();
     let nature = nature(name, &words, hints, &mut notes);
-    let area = vec![ResourcePattern(area.to_owned())];
+    let area = vec![ResourcePattern::new(area)];
     let writes = nature != Nature::Reads;
     let action_types = actions(nature, verb);
     let has = |action| action_types.contains(&action);

@@ -16,7 +16,10 @@ mod reply;
 mod rules;
 mod spell;
 
-use serde_json::{Value, json};
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::json;
 
 use super::describe::{Rendering, describe};
 use super::json;
@@ -66,10 +69,16 @@ pub fn tools(view: &View, rendering: Rendering, rules: TextRules) -> String {
     out
 }
 
+#[derive(Serialize)]
+struct Wire<'a> {
+    content: Cow<'a, str>,
+    role: &'static str,
+}
+
 /// The messages, with calls and results inside plain text.
 pub fn messages(transcript: &Transcript, rules: TextRules) -> String {
     let wire = transcript.messages().iter().map(|message| match message {
-        Message::User { text } => json!({"role": "user", "content": text}),
+        Message::User { text } => Wire { content: Cow::Borrowed(text), role: "user" },
         Message::Assistant { text, calls } => {
             let mut content = text.to_string();
             for call in calls {
@@ -77,7 +86,7 @@ pub fn messages(transcript: &Transcript, rules: TextRules) -> String {
                     .map_or_else(|_| call.arguments.clone(), |value| value.to_string());
                 spell::remembered(&mut content, (&call.call, &call.name, &arguments), rules);
             }
-            json!({"role": "assistant", "content": content})
+            Wire { content: content.into(), role: "assistant" }
         }
         Message::Tool { call, text, .. } => {
             let content = format!(
@@ -85,10 +94,11 @@ pub fn messages(transcript: &Transcript, rules: TextRules) -> String {
                 escape(call, rules).replace('"', "&quot;"),
                 escape(text, rules)
             );
-            json!({"role": "user", "content": content})
+            Wire { content: content.into(), role: "user" }
         }
     });
-    Value::Array(wire.collect()).to_string()
+    // Texts are plain data: writing them to memory cannot fail.
+    serde_json::to_string(&wire.collect::<Vec<_>>()).unwrap_or_default()
 }
 
 /// Text that cannot open or close a block of any spelling, also when it is repeated as it is.

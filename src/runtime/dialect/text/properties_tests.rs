@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::*;
 use crate::runtime::dialect::proposed::RawCall;

@@ -1,3 +1,5 @@
+use serde_json::Value;
+
 use super::prose::Fence;
 use super::*;
 use crate::runtime::dialect::proposed::{Arguments, RawCall};

@@ -293,7 +293,7 @@ pub(super) fn search_beside_call(record: &Record<'_>) -> Maybe {
 
 fn conflict(one: &ToolCallStarted, other: &ToolCallStarted) -> bool {
     let meets = |one: &[String], other: &[String]| {
-        let pattern = |text: &String| ResourcePattern(text.clone());
+        let pattern = |text: &String| ResourcePattern::new(text.clone());
         one.iter().any(|own| other.iter().any(|text| pattern(own).overlaps(&pattern(text))))
     };
     meets(&one.writes, &other.writes)
