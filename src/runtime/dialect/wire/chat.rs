@@ -11,7 +11,7 @@ use crate::runtime::dialect::Reply;
 pub(super) const FINISH: &[(&str, &str)] = &[("function_call", "tool_calls")];
 
 /// A reply while it arrives.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Chat {
     parts: Parts,
     finish: Option<String>,

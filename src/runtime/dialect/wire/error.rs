@@ -50,7 +50,7 @@ impl WireError {
 }
 
 /// A fault without what arrived.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Fault {
     trouble: Trouble,
     message: String,

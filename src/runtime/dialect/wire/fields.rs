@@ -28,7 +28,8 @@ impl<'a> Fields<'a> {
         match &self.twice {
             None => Ok(self),
             Some(key) => {
-                let message = format!("the member {:?} stands twice in one object", shown(key));
+                let key = shown(&format!("{key:?}"));
+                let message = format!("the member {key} stands twice in one object");
                 Err(Fault::new(Trouble::Foreign, message))
             }
         }
@@ -118,8 +119,10 @@ fn said(error: &RawValue) -> Option<String> {
 
 /// Code and message of an error.
 pub(super) fn explained(fields: &Fields<'_>) -> Option<String> {
-    let kind = ["type", "status", "code"].into_iter().find_map(|key| fields.word(key));
-    let kind = kind.filter(|kind| kind != "error");
+    let kind = ["type", "status", "code"].into_iter().find_map(|key| {
+        let number = || fields.number(key).map(|number| number.to_string());
+        fields.word(key).or_else(number).filter(|kind| kind != "error")
+    });
     let message = ["message", "detail", "error_message"].into_iter().find_map(|key| {
         fields.word(key).or_else(|| fields.get(key).map(|value| value.get().to_owned()))
     });
@@ -304,7 +307,7 @@ mod tests {
         check(r#"{"error": {"message": {"a": 1}}}"#, Some("{\"a\": 1}"));
         check(r#"{"error": {"x": 1}}"#, Some("{\"x\": 1}"));
         check(r#"{"error": [3]}"#, Some("[3]"));
-        check(r#"{"object": "error", "message": "no model", "code": 404}"#, Some("no model"));
+        check(r#"{"object": "error", "message": "no model", "code": 404}"#, Some("404: no model"));
         check(r#"{"type": "error"}"#, Some("it does not say why"));
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum Extent {
 }
 
 /// A reply while it arrives.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Fold {
     Chat(Chat),
     Responses(Responses),

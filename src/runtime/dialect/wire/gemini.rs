@@ -14,7 +14,7 @@ pub(super) const FINISH: &[(&str, &str)] = &[("STOP", "stop"), ("MAX_TOKENS", "l
 const LOST: [&str; 3] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_TOOL_CALL"];
 
 /// A reply while it arrives.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Gemini {
     parts: Parts,
     finish: Option<String>,

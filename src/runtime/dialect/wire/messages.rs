@@ -11,7 +11,7 @@ pub(super) const FINISH: &[(&str, &str)] =
     &[("end_turn", "stop"), ("tool_use", "tool_calls"), ("max_tokens", "length")];
 
 /// A reply while it arrives.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Messages {
     parts: Parts,
     finish: Option<String>,

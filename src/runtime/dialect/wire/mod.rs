@@ -73,8 +73,9 @@ impl Dialect {
 
 /// Puts the reply together that a stream tells in pieces.
 ///
-/// A server that answers with a body instead of a stream is understood too.
-#[derive(Debug)]
+/// A server that answers with a body instead of a stream is understood too. A copy is a reply as
+/// far as it came.
+#[derive(Debug, Clone)]
 pub struct Assembler {
     limits: WireLimits,
     /// Bytes taken so far.
@@ -89,7 +90,7 @@ pub struct Assembler {
 }
 
 /// What the bytes turned out to be.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Form {
     /// Nothing but white space so far.
     Open(Vec<u8>),
@@ -245,6 +246,8 @@ impl Form {
     }
 }
 
+#[cfg(test)]
+mod bodies_tests;
 #[cfg(test)]
 mod cases_tests;
 #[cfg(test)]

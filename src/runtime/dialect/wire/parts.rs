@@ -13,7 +13,7 @@ const PIECEWISE: &str = "its arguments came in a form that is not read";
 const MORE: &str = "…";
 
 /// A call while it arrives.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Call {
     pub(super) id: Option<String>,
     pub(super) name: Pieces,
@@ -125,7 +125,7 @@ enum Place {
 
 /// Finds the end of an object, byte by byte, so that nobody reads the arguments again with every
 /// piece. It believes brackets; the arguments themselves are read strictly once they are whole.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Scan {
     at: Place,
     depth: usize,
@@ -181,7 +181,7 @@ impl Ending {
 }
 
 /// What a part of a reply is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum What {
     Text(Pieces),
     Thought(Pieces),
@@ -191,7 +191,7 @@ pub(super) enum What {
 }
 
 /// A part of a reply.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Part {
     /// The number by which its pieces name it.
     pub(super) index: Option<u64>,
@@ -203,7 +203,7 @@ pub(super) struct Part {
 }
 
 /// The parts so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Parts {
     list: Vec<Part>,
     most: usize,

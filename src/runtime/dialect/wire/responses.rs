@@ -11,7 +11,7 @@ pub(super) const FINISH: &[(&str, &str)] =
     &[("completed", "stop"), ("max_output_tokens", "length")];
 
 /// A reply while it arrives.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Responses {
     parts: Parts,
     most: usize,

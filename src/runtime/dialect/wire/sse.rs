@@ -3,7 +3,7 @@
 //! `error` is an event of that name, because some servers write it so.
 
 /// One event.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Event {
     /// Its name; empty where none was given.
     pub(super) name: String,
@@ -12,7 +12,7 @@ pub(super) struct Event {
 }
 
 /// The state between two bytes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Framing {
     line: Vec<u8>,
     event: Event,
