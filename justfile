@@ -43,6 +43,7 @@ fuzz target seconds="600":
 
 bench:
     cargo bench --bench rank
+    cargo bench --bench stream
     cargo bench --bench trials
 
 # Licences and sources of dependencies

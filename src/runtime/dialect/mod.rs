@@ -11,12 +11,14 @@ pub mod proposed;
 pub mod responses;
 pub mod text;
 pub mod transcript;
+pub mod wire;
 
 pub use describe::Rendering;
 pub use payload::{Payload, ToolList};
 pub use proposed::{Arguments, Origin, Proposed, RawCall, Reply};
 pub use text::TextRules;
 pub use transcript::{Message, Transcript};
+pub use wire::{Assembler, Trouble, WireError, WireLimits};
 
 use super::view::View;
 

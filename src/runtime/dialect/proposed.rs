@@ -58,11 +58,13 @@ pub struct RawCall {
     pub id: Option<String>,
     /// The name; empty where it cannot be read.
     pub name: String,
-    /// The arguments, as text. Of a flawed block it is the block as it stood, which is no JSON.
+    /// The arguments, as text. Of a flawed block it is the block as it stood, of a flawed native
+    /// call what arrived and an ellipsis; neither is JSON.
     pub arguments: String,
     /// Where it stood.
     pub origin: Origin,
-    /// What is wrong with the block it stood in; such a call has no arguments to believe.
+    /// What is wrong with the block it stood in, or that the reply ended inside the call; such a
+    /// call has no arguments to believe.
     pub flaw: Option<&'static str>,
 }
 
@@ -86,11 +88,15 @@ impl RawCall {
     }
 }
 
-/// The argument text of a native call's wire value. Some providers give the text inside a JSON
-/// string, some the object itself; an object is kept as it stands, so that a key that stands
-/// twice is still seen.
-pub fn argument_text(wire: &RawValue) -> String {
-    serde_json::from_str(wire.get()).unwrap_or_else(|_| wire.get().to_owned())
+/// Argument text as a JSON value: in place where it is JSON. All else is told as a JSON string;
+/// a string always stands for argument text.
+pub fn argument_value(text: &str) -> String {
+    let in_place = text.trim() == text
+        && !text.starts_with('"')
+        // `null` says that there are none.
+        && text != "null"
+        && serde_json::from_str::<&RawValue>(text).is_ok();
+    if in_place { text.to_owned() } else { Value::from(text).to_string() }
 }
 
 /// A proposed call with its id pinned.
@@ -185,15 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn an_object_on_the_wire_is_as_good_as_its_text() {
-        let check = |wire: &str, expected: &str| {
-            let wire: &RawValue = serde_json::from_str(wire).unwrap();
-            assert_eq!(argument_text(wire), expected);
-        };
-        check(r#" {"a": 1, "a": 2} "#, r#"{"a": 1, "a": 2}"#);
-        check(r#""{\"a\": 1}""#, r#"{"a": 1}"#);
-        check(r#""""#, "");
-        check("null", "null");
+    fn only_json_stands_in_place() {
+        let check = |text: &str, expected: &str| assert_eq!(argument_value(text), expected);
+        check(r#"{"a": 1, "a": 2}"#, r#"{"a": 1, "a": 2}"#);
+        check(" {}", "\" {}\"");
+        check("\"a\"", r#""\"a\"""#);
+        check("{\"a\"", r#""{\"a\"""#);
+        check("null", "\"null\"");
+        check("", "\"\"");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod receipt;
 pub mod record;
 mod redact;
 pub mod scene;
+mod stream;
 mod text;
 mod validate;
 mod waiting;
@@ -31,8 +32,9 @@ use crate::support;
 type Row = (&'static str, fn());
 
 /// All tables, by the boundary that a row speaks about.
-const TABLES: [(&str, &[Row]); 15] = [
+const TABLES: [(&str, &[Row]); 16] = [
     ("text", text::ROWS),
+    ("stream", stream::ROWS),
     ("validate", validate::ROWS),
     ("approval", approval::ROWS),
     ("hooks", hooks::ROWS),

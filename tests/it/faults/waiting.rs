@@ -5,17 +5,11 @@ pub const THEMES: [&str; 6] = ["delegate", "governance", "judging", "models", "r
 
 /// Ids, each with what it waits for: `delegate` (subagents), `governance` (registry on disk and
 /// pins, CLI sandbox and shell parsing, calls to MCP servers, composite tools), `judging` (claims
-/// held against calls), `models` (live providers: stream assembly, their own spellings of calls),
+/// held against calls), `models` (live providers: their own spellings of calls),
 /// `resume` (sessions rebuilt from journals), `surface` (event streams for clients).
 pub const WAITING: &[(&str, &str)] = &[
     ("B005", "models"),
     ("B017", "judging"),
-    ("B018", "models"),
-    ("B020", "models"),
-    ("B023", "models"),
-    ("B024", "models"),
-    ("B026", "models"),
-    ("B027", "models"),
     ("B046", "resume"),
     ("B062", "resume"),
     ("B065", "governance"),

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::rules::TextRules;
 use crate::runtime::dialect::json;
-use crate::runtime::dialect::proposed::{Origin, RawCall};
+use crate::runtime::dialect::proposed::{Origin, RawCall, argument_value};
 
 /// Spells calls into a text in the first active protocol; `None` when it cannot spell them.
 /// Invoke elements hold nothing but objects, and a bare call stands alone.
@@ -57,19 +56,10 @@ fn push(out: &mut String, block: &str) {
 
 fn body(id: Option<&str>, name: &str, arguments: Option<&str>) -> String {
     let mut fields: Vec<String> = Vec::new();
-    fields.extend(arguments.map(|text| format!("\"arguments\":{}", argument(text))));
+    fields.extend(arguments.map(|text| format!("\"arguments\":{}", argument_value(text))));
     fields.extend(id.map(|id| format!("\"id\":{}", Value::from(id))));
     fields.push(format!("\"name\":{}", Value::from(name)));
     format!("{{{}}}", fields.join(","))
-}
-
-/// Argument text inside a block: in place where it is JSON. All else is told as a JSON string;
-/// a string always stands for argument text.
-fn argument(text: &str) -> String {
-    let in_place = text.trim() == text
-        && !text.starts_with('"')
-        && serde_json::from_str::<&RawValue>(text).is_ok();
-    if in_place { text.to_owned() } else { Value::from(text).to_string() }
 }
 
 fn object(text: &str) -> Option<serde_json::Map<String, Value>> {
