@@ -109,7 +109,7 @@ fn again(bench: &mut Bench<'_>, list: &str) -> Result<Answer, CliError> {
     })?;
     let judged = explore::replay(bench, parsed);
     let options = judged.record.as_ref().map(|r| r.swarm.names()).unwrap_or_default();
-    let journal = judged.record.map(|record| record.journal);
+    let journal = judged.record.map(|record| record.whole());
     let reproduce = Some(list.to_owned());
     Ok(Answer { found: judged.found, options, reproduce, journal, ..Answer::default() })
 }
