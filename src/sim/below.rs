@@ -36,7 +36,7 @@ impl Sim<'_> {
         }
         let depth = parent.under.as_ref().map_or(0, |under| under.depth);
         if let Some(refused) = refusal(&request, (depth, true)) {
-            return parent.jobs.push(Job::Back(ticket, Box::new(refused), Some(End::Bad)));
+            return parent.jobs.push(Job::Back(ticket, Box::new(refused), End::Bad));
         }
         let bundle = bundle(&parent.resolved, &request);
         let (turn, first) = beginning(&request, &bundle);
@@ -94,9 +94,9 @@ impl Sim<'_> {
         let again = swarm.strikes(Kind::ToolTwice, 4, choices);
         let parent = &mut self.seats[above];
         if again {
-            parent.jobs.push(Job::Back(ticket.clone(), Box::new(result.clone()), None));
+            parent.jobs.push(Job::Back(ticket.clone(), Box::new(result.clone()), must));
         }
-        parent.jobs.push(Job::Back(ticket, Box::new(result), Some(must)));
+        parent.jobs.push(Job::Back(ticket, Box::new(result), must));
     }
 
     /// The records of a delegate and of those below it, its own the last.

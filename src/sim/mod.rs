@@ -9,12 +9,14 @@
 //!
 //! Reading order: `scene` (the tools, and what their calls must come to), `swarm`, `workload`,
 //! `actors`, `world`, `shown`, `seat` (one session), `driver`, `moves`, `below` (delegates), `oracle`,
-//! `explore`, `parity` (both drivers agree); then `mutant` (known mistakes, and who notices).
+//! `explore`, `parity` (both drivers agree); then `mutant` (known mistakes, and who notices) and `kept`
+//! (what was found, as journals).
 
 pub mod actors;
 mod below;
 pub mod driver;
 pub mod explore;
+pub mod kept;
 mod moves;
 pub mod mutant;
 pub mod oracle;

@@ -119,9 +119,9 @@ impl Seat {
         }
     }
 
-    fn returned(&mut self, ticket: Ticket, result: Box<DelegateResult>, end: Option<End>) -> Input {
-        if let (Some(told), Some(_)) = (self.told.get_mut(&ticket.call), end) {
-            told.end = end;
+    fn returned(&mut self, ticket: Ticket, result: Box<DelegateResult>, end: End) -> Input {
+        if let Some(told) = self.told.get_mut(&ticket.call) {
+            told.end = Some(end);
         }
         Input::Delegated(ticket, result)
     }

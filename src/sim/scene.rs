@@ -395,6 +395,15 @@ impl Scene {
     }
 }
 
+impl Scene {
+    /// The same scene with views of its own: a view is remembered without the decision that exposed
+    /// its tools, so nobody may share those of a mistake.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self { views: Arc::default(), ..self.clone() }
+    }
+}
+
 fn descriptor(tool: &Tool) -> Result<Descriptor, String> {
     let required = if tool.polls { "" } else { "path" };
     let marker = if tool.marked { ", approved: {type: boolean}" } else { "" };

@@ -37,8 +37,8 @@ pub(super) enum Job {
     Run(Ticket, Arc<Ready>, Arc<CompiledView>, bool),
     Torn(Ticket, Arc<Ready>, bool),
     Late(Ticket, Ran),
-    /// A delegate is back; what that must mean, unless it was back before.
-    Back(Ticket, Box<DelegateResult>, Option<End>),
+    /// A delegate is back; what that must mean.
+    Back(Ticket, Box<DelegateResult>, End),
 }
 
 impl Job {

@@ -83,8 +83,8 @@ fn call(swarm: &mut Swarm, delegate: bool, choices: &mut dyn Choices) -> Meant {
     }
     let tool = if swarm.strikes(Kind::Delegates, 4, choices) {
         DELEGATING
-    } else if delegate {
-        // Mostly of what it was handed, and of what it was handed in vain.
+    } else if delegate && choices.pick(4) != 0 {
+        // Mostly what it was handed, or was handed in vain.
         HANDED[choices.pick(HANDED.len())]
     } else {
         // Neither of the last two: one delegates, the other is excluded.
