@@ -16,7 +16,7 @@ use crate::sim::scene::Scene;
 
 /// Where the project keeps its own.
 pub(super) const FOLDER: &str = "golden/journals/regressions";
-/// Which journals are there, which law each breaks, and why.
+/// Which journals are there, which law each breaks, and what the law saw.
 const INDEX: &str = "index.csv";
 /// Sessions that a mistake is played with at most.
 const SESSIONS: u64 = 4_000;
@@ -70,7 +70,7 @@ impl Played {
         let line = |(name, kept): &(&str, Option<Kept>)| match kept {
             Some(kept) => {
                 let events = kept.entries.len();
-                format!("{name}: {} ({events} events)\n  {}", kept.law, kept.cause)
+                format!("{name}: {} ({events} events): {}", kept.law, kept.cause)
             }
             None => format!("{name}: no journal shows it"),
         };
@@ -83,10 +83,9 @@ impl Played {
         let verdict = if exit == Exit::Pass { "pass" } else { "fail" };
         let mut answer = envelope(None, verdict, exit.code());
         let rows = self.rows.iter().map(|(name, kept)| {
-            let kept = kept.as_ref().map(|kept| {
-                json!({"law": kept.law, "cause": kept.cause, "events": kept.entries.len(),
-                    "reproduce": kept.replay})
-            });
+            let kept = kept.as_ref().map(
+                |kept| json!({"law": kept.law, "cause": kept.cause, "events": kept.entries.len()}),
+            );
             json!({"name": name, "kept": kept})
         });
         answer.insert("mutants".into(), rows.collect());

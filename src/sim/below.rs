@@ -57,18 +57,22 @@ impl Sim<'_> {
         self.seats.push(seat);
     }
 
+    /// The delegates of a session that are not over.
+    pub(super) fn delegates_of(&self, above: usize) -> impl Iterator<Item = &Under> {
+        let all = self.seats.iter().filter_map(|seat| seat.under.as_ref());
+        all.filter(move |under| under.above == above && !under.over)
+    }
+
     /// The call of a delegate is torn down: its turn must end, and only then is the call over.
     /// `cancelled`: not because the call took too long.
     pub(super) fn abandon(&mut self, above: usize, ticket: &Ticket, cancelled: bool) {
-        let mut seats = self.seats.iter_mut();
-        let own = seats.find_map(|seat| {
-            let under = seat.under.as_mut()?;
-            let is = under.above == above && under.ticket == *ticket && !under.over;
-            is.then_some((&mut seat.jobs, under))
-        });
-        if let Some((jobs, under)) = own {
-            under.torn = Some(if cancelled { End::Torn } else { End::Bad });
-            jobs.push(Job::Stop(PARENT_GONE.to_owned()));
+        for seat in &mut self.seats {
+            let own = seat.under.as_mut();
+            let own = own.filter(|one| one.above == above && one.ticket == *ticket && !one.over);
+            if let Some(under) = own {
+                under.torn = Some(if cancelled { End::Torn } else { End::Bad });
+                seat.jobs.push(Job::Stop(PARENT_GONE.to_owned()));
+            }
         }
     }
 

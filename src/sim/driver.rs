@@ -215,7 +215,8 @@ fn intent(swarm: &mut Swarm) -> Intent {
     Intent { constraints, ..Intent::default() }
 }
 
-fn hooks(mode: &Mode) -> Hooks {
+/// The hooks of sessions of chance.
+pub fn hooks() -> Hooks {
     let spec = |name: &str, point, observer, global| HookSpec {
         name: name.to_owned(),
         point,
@@ -223,14 +224,29 @@ fn hooks(mode: &Mode) -> Hooks {
         observer,
         global,
     };
-    match mode {
-        Mode::Flavours(_) | Mode::Script(_) => Hooks::default(),
-        Mode::Chance => Hooks::new(vec![
-            spec("gatekeeper", Point::BeforeCall, false, false),
-            spec("watcher", Point::BeforeCall, true, true),
-            spec("watcher", Point::AfterCall, true, false),
-            spec("mourner", Point::OnError, true, true),
-        ]),
+    Hooks::new(vec![
+        spec("gatekeeper", Point::BeforeCall, false, false),
+        spec("watcher", Point::BeforeCall, true, true),
+        spec("watcher", Point::AfterCall, true, false),
+        spec("mourner", Point::OnError, true, true),
+    ])
+}
+
+/// What simulated sessions run on, with ordinary knobs and nothing intended.
+pub fn bundle(scene: &Scene, hooks: Hooks) -> Resolved {
+    Resolved {
+        hooks,
+        registry: Arc::clone(&scene.registry),
+        principal: scene.principal.clone(),
+        rules: Arc::clone(&scene.rules),
+        environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
+        excluded: scene.excluded.clone(),
+        availability: Arc::clone(&scene.availability),
+        knobs: Knobs::default(),
+        intent: ("rules".to_owned(), Intent::default()),
+        broker: scene.broker.clone(),
+        receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
+        views: Arc::clone(&scene.views),
     }
 }
 
@@ -242,20 +258,12 @@ impl<'a> Sim<'a> {
         choices: &'a mut dyn Choices,
     ) -> Self {
         let knobs = knobs(&mut swarm, &mode, choices);
-        let resolved = Resolved {
-            hooks: hooks(&mode),
-            registry: Arc::clone(&scene.registry),
-            principal: scene.principal.clone(),
-            rules: Arc::clone(&scene.rules),
-            environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
-            excluded: scene.excluded.clone(),
-            availability: Arc::clone(&scene.availability),
-            knobs,
-            intent: ("rules".to_owned(), intent(&mut swarm)),
-            broker: scene.broker.clone(),
-            receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
-            views: Arc::clone(&scene.views),
+        let hooks = match mode {
+            Mode::Flavours(_) | Mode::Script(_) => Hooks::default(),
+            Mode::Chance => hooks(),
         };
+        let intent = ("rules".to_owned(), intent(&mut swarm));
+        let resolved = Resolved { knobs, intent, ..bundle(scene, hooks) };
         let mut world = SimWorld::default();
         let secrets = resolved.broker.secrets();
         let surfaces = Surfaces::new(&mut swarm);
@@ -268,6 +276,7 @@ impl<'a> Sim<'a> {
 
     fn turn(&mut self) {
         self.seats[0].fresh();
+        let before = self.seats[0].started();
         let envelope = Envelope {
             ingress: Some("channel".to_owned()),
             reply_to: Some("ann".to_owned()),
@@ -281,7 +290,12 @@ impl<'a> Sim<'a> {
             if let Some(end) = self.take(at, effects) {
                 self.seats[at].log.set_turn(None);
                 self.seats[at].rest();
+                if self.delegates_of(at).next().is_some() {
+                    let why = "a turn ended before its delegates were gone".to_owned();
+                    self.table.complaints.push(why);
+                }
                 if at == 0 {
+                    self.within_budget(before);
                     return;
                 }
                 self.back(at, end);
@@ -293,6 +307,19 @@ impl<'a> Sim<'a> {
             }
         }
         self.table.complaints.push("a turn does not end".to_owned());
+    }
+
+    /// The calls that delegates start are calls of the turn that made them. `before`: how many
+    /// calls had started before the turn.
+    fn within_budget(&mut self, before: usize) {
+        let started = self.seats.iter().map(Seat::started).sum::<usize>() - before;
+        match self.seats[0].resolved.knobs.call_budget {
+            Some(budget) if started > budget as usize => {
+                let why = format!("{started} calls started, of {budget}, delegates' among them");
+                self.table.complaints.push(why);
+            }
+            _ => {}
+        }
     }
 
     /// The turn is over: what its delegates left is kept.

@@ -402,6 +402,14 @@ impl Scene {
     pub fn apart(&self) -> Self {
         Self { views: Arc::default(), ..self.clone() }
     }
+
+    /// The same scene with one tool less; `None` where that is no registry. What calls of the tool
+    /// must come to is not known then.
+    pub fn without(&self, tool: &ToolId) -> Option<Self> {
+        let others = self.registry.iter().filter(|one| one.id() != tool);
+        let registry = Registry::new(others.map(|one| one.descriptor.clone()).collect()).ok()?;
+        Some(Self { registry: Arc::new(registry), ..self.apart() })
+    }
 }
 
 fn descriptor(tool: &Tool) -> Result<Descriptor, String> {

@@ -144,6 +144,11 @@ impl Seat {
         self.wakes.clear();
     }
 
+    /// How many of its calls were started.
+    pub(super) fn started(&self) -> usize {
+        self.told.values().filter(|told| told.started).count()
+    }
+
     /// One input, with everything that follows from it at once.
     pub(super) fn step(&mut self, input: Input, table: &mut Table<'_>) -> Vec<Effect> {
         let mut lent = Lent {

@@ -64,32 +64,25 @@ impl Setting {
         let excluded: BTreeSet<ToolId> =
             self.excluded.iter().filter_map(|name| ToolId::parse(name)).collect();
         let answers = self.answers.into_iter().map(|(tool, said)| (tool.to_owned(), said));
+        let resolved = Arc::new(Resolved {
+            hooks: Hooks::default(),
+            registry: Arc::new(scene.registry),
+            principal: scene.principal,
+            rules: Arc::new(scene.rules),
+            environment: scene.environment,
+            excluded,
+            availability: Arc::default(),
+            knobs,
+            intent: ("rules".to_owned(), Intent::default()),
+            broker: Broker::new(BTreeMap::new()),
+            receipt_key: Some(ReceiptKey { id: "test".to_owned(), key: key() }),
+            views: Arc::default(),
+        });
+        let provider = Box::new(Scripted::new(self.steps.into()));
+        let approver = Box::new(Person::new(answers.collect()));
         Session::open(Parts {
-            id: "s1".into(),
-            resolved: Arc::new(Resolved {
-                hooks: Hooks::default(),
-                registry: Arc::new(scene.registry),
-                principal: scene.principal,
-                rules: Arc::new(scene.rules),
-                environment: scene.environment,
-                excluded,
-                availability: Arc::default(),
-                knobs,
-                intent: ("rules".to_owned(), Intent::default()),
-                broker: Broker::new(BTreeMap::new()),
-                receipt_key: Some(ReceiptKey { id: "test".to_owned(), key: key() }),
-                views: Arc::default(),
-            }),
-            steps: Steps::REAL,
             world: Box::new(Ticking::default()),
-            provider: Box::new(Scripted::new(self.steps.into())),
-            approver: Box::new(Person::new(answers.collect())),
-            others: BTreeMap::new(),
-            hooks: BTreeMap::new(),
-            workspace: Workspace::default(),
-            delegates: BTreeMap::new(),
-            sinks: Vec::new(),
-            simulated: Acts::default(),
+            ..Parts::new("s1".into(), resolved, provider, approver)
         })
     }
 }
