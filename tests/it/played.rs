@@ -18,7 +18,6 @@ use proofmark::runtime::guard::{AnswerScope, Hook, HookCall, HookVerdict, Hooks,
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
-use proofmark::runtime::turn::steps::Steps;
 use proofmark::runtime::view::Availability;
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;

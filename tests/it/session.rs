@@ -12,14 +12,13 @@ use proofmark::law::law::Verdict as LawVerdict;
 use proofmark::runtime::credential::Broker;
 use proofmark::runtime::dialect::{Dialect, Message, RawCall, Reply, ToolList, Transcript};
 use proofmark::runtime::evidence::receipt::ReceiptKey;
-use proofmark::runtime::exec::{Acts, Workspace};
+
 use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::{AnswerScope, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call, say};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::TurnEnd;
-use proofmark::runtime::turn::steps::Steps;
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;
 use proofmark::tool::intent::Intent;

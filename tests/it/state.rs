@@ -1,7 +1,5 @@
 //! The agent's state is what its journal says, at every entry.
 
-use std::sync::Arc;
-
 use proofmark::base::choice::Random;
 use proofmark::base::world::World;
 use proofmark::journal::event::turn::{
@@ -12,17 +10,15 @@ use proofmark::journal::{Entry, Event, Journal};
 use proofmark::runtime::context::{Bundle, MAX_CHARS, bundle};
 use proofmark::runtime::guard::{AnswerScope, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::say;
-use proofmark::runtime::resolved::{Knobs, Resolved};
+use proofmark::runtime::resolved::Resolved;
 use proofmark::runtime::state::{AgentState, Stage};
 use proofmark::runtime::turn::steps::Steps;
-use proofmark::runtime::view::Environment;
 use proofmark::sim::driver::{Mode, bundle as simulated, run as simulate};
 use proofmark::sim::explore::session_seed;
 use proofmark::sim::scene::Scene;
 use proofmark::sim::swarm::Swarm;
 use proofmark::tool::descriptor::OutputExposure;
 use proofmark::tool::id::ToolId;
-use proofmark::tool::intent::Intent;
 
 use crate::played::{Play, Ticking, calls, played, run, step};
 use crate::tools::tool;

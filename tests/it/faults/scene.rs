@@ -23,7 +23,6 @@ use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, 
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::TurnEnd;
-use proofmark::runtime::turn::steps::Steps;
 use proofmark::runtime::view::{Availability, Environment};
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;
