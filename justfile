@@ -33,6 +33,10 @@ sim seed="1" turns="1000000":
     cargo run --release -- sim --seed {{seed}} --count {{turns}}
     cargo run --release -- sim --exhaustive
 
+# The journals that show known mistakes, made again
+regressions:
+    cargo run --release -- sim --mutant all --keep golden/journals/regressions
+
 # Mutations of the source (needs cargo-mutants)
 source-mutants *args:
     cargo mutants --file 'src/runtime/**' --file 'src/law/**' {{args}} -- --lib

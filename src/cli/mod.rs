@@ -5,6 +5,7 @@ pub mod check;
 pub mod error;
 pub mod exit;
 pub mod init;
+mod kept;
 pub mod laws;
 pub mod output;
 pub mod run;

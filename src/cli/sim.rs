@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
+use super::kept;
 use super::output::Output;
 use crate::base::choice::{from_text, to_text};
 use crate::base::world::Stopwatch;
@@ -22,7 +23,8 @@ use crate::sim::swarm::Kind;
 /// Arguments of `sim`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  proofmark sim --seed 7 --count 100000\n  \
-    proofmark sim --exhaustive\n  proofmark sim --replay 1.0.3.1 --journal found.jsonl")]
+    proofmark sim --exhaustive\n  proofmark sim --replay 1.0.3.1 --journal found.jsonl\n  \
+    proofmark sim --mutant no-cap --keep golden/journals/regressions")]
 pub struct SimArgs {
     /// Which sessions: the same seed gives the same journals, byte for byte
     #[arg(long, default_value_t = 1)]
@@ -38,6 +40,15 @@ pub struct SimArgs {
     /// One session again, by the list that a failure printed
     #[arg(long, value_name = "LIST", conflicts_with_all = ["seed", "count"])]
     replay: Option<String>,
+    /// Play with a known mistake in the decisions (`all` for each in turn), until a law notices it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["count", "exhaustive", "replay", "journal"])]
+    mutant: Option<String>,
+    /// Keep what is found: the journal in this folder, and a row in its index.csv
+    #[arg(long, value_name = "FOLDER", conflicts_with = "exhaustive")]
+    keep: Option<PathBuf>,
+    /// The file's name in that folder: what went wrong, in words like `starts-after-cancel`
+    #[arg(long, value_name = "NAME", requires = "keep", conflicts_with = "mutant")]
+    cause: Option<String>,
     /// Where to write the journal of a failure, or of the session that is replayed
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
@@ -63,6 +74,18 @@ struct Answer {
 /// When the list to be replayed is none, or the journal cannot be written.
 pub fn sim(args: &SimArgs, output: &mut Output) -> Result<Exit, CliError> {
     let scene = Scene::new().map_err(CliError::Environment)?;
+    if let Some(name) = &args.mutant {
+        let played = kept::mutants(&scene, (name, args.seed), args.keep.as_deref())?;
+        match args.format {
+            Format::Human => output.text(&played.text()),
+            Format::Json => output.json(&played.json()),
+        }
+        return Ok(played.exit());
+    }
+    if args.keep.is_some() && !args.cause.as_deref().is_some_and(kept::is_name) {
+        let message = "--keep needs --cause NAME: what went wrong, like `starts-after-cancel`";
+        return Err(CliError::Usage(message.to_owned()));
+    }
     let steps = Steps::REAL;
     let (mut bench, watch) = (Bench::new(&scene, &steps), Stopwatch::start());
     let answer = if let Some(calls) = args.exhaustive {
@@ -78,6 +101,15 @@ pub fn sim(args: &SimArgs, output: &mut Output) -> Result<Exit, CliError> {
         std::fs::write(path, lines).map_err(|error| {
             CliError::Environment(format!("{}: {}", path.display(), error.kind()))
         })?;
+    }
+    if let (Some(folder), Some(cause), Some(journal)) = (&args.keep, &args.cause, &answer.journal)
+        && !answer.found.is_empty()
+    {
+        let found = crate::sim::kept::of(journal, &[]).ok_or_else(|| {
+            let message = "there is no journal here in which exactly one law is broken";
+            CliError::NothingSelected(message.to_owned())
+        })?;
+        kept::keep(folder, cause, &found)?;
     }
     let exit = if answer.found.is_empty() { Exit::Pass } else { Exit::Fail };
     match args.format {
@@ -109,7 +141,7 @@ fn again(bench: &mut Bench<'_>, list: &str) -> Result<Answer, CliError> {
     })?;
     let judged = explore::replay(bench, parsed);
     let options = judged.record.as_ref().map(|r| r.swarm.names()).unwrap_or_default();
-    let journal = judged.record.map(|record| record.journal);
+    let journal = judged.record.map(|record| record.whole());
     let reproduce = Some(list.to_owned());
     Ok(Answer { found: judged.found, options, reproduce, journal, ..Answer::default() })
 }
@@ -163,6 +195,12 @@ fn told(args: &SimArgs, bench: &Bench<'_>, answer: &Answer, seconds: f64) -> Str
     }
     if let Some(list) = &answer.reproduce {
         out.push_str(&format!("again: proofmark sim --replay '{list}'"));
+        if args.keep.is_none() && answer.found.iter().any(|found| found.violation.is_some()) {
+            let folder = kept::FOLDER;
+            out.push_str(&format!(
+                "\nkeep it: the same with --keep {folder} --cause WHAT-WENT-WRONG"
+            ));
+        }
     }
     out
 }

@@ -3,31 +3,37 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::oracle::{HookSaid, PersonSaid, Told};
+use super::oracle::Told;
 use super::parity::Script;
-use super::scene::{self, Class, Scene, secret};
+use super::scene::{Scene, secret};
+use super::seat::{Job, Seat};
+use super::shown::Surfaces;
 use super::swarm::{Kind, Swarm};
-use super::workload::Meant;
 use super::world::SimWorld;
 use crate::base::choice::Choices;
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::{Secret, SecretSet};
-use crate::base::world::Millis;
-use crate::journal::{Event, Journal};
-use crate::runtime::dialect::{Dialect, Payload, Transcript};
+use crate::journal::{Blobs, Entry, Event, Journal};
+use crate::runtime::dialect::Dialect;
 use crate::runtime::evidence::receipt::ReceiptKey;
-use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::DuplicateScope;
-use crate::runtime::guard::{ApprovalRequest, Envelope, Grants, HookCall, HookSpec, Hooks, Point};
+use crate::runtime::guard::{Envelope, HookSpec, Hooks, Point};
 use crate::runtime::provider::scripted::acceptable;
-use crate::runtime::resolved::{CompiledView, Knobs, Resolved};
-use crate::runtime::turn::log::Log;
-use crate::runtime::turn::machine::{Effect, Input, Lent};
+use crate::runtime::resolved::{Knobs, Resolved};
+use crate::runtime::turn::Ticket;
+use crate::runtime::turn::machine::{Effect, Input, TurnEnd};
 use crate::runtime::turn::steps::Steps;
-use crate::runtime::turn::{Ticket, Turn};
 use crate::runtime::view::Environment;
-use crate::tool::id::ToolId;
 use crate::tool::intent::{Constraints, Intent};
+
+/// What one session at the table left behind.
+#[derive(Debug)]
+pub struct Played {
+    /// The record.
+    pub journal: Journal,
+    /// What each call was told.
+    pub told: BTreeMap<Arc<str>, Told>,
+}
 
 /// What a simulated session left behind.
 #[derive(Debug)]
@@ -36,14 +42,30 @@ pub struct Record {
     pub journal: Journal,
     /// What each call was told.
     pub told: BTreeMap<Arc<str>, Told>,
-    /// Turns.
+    /// The sessions of delegates, in the order in which they began.
+    pub below: Vec<Played>,
+    /// Turns, those of delegates among them.
     pub turns: u32,
-    /// Calls.
+    /// Calls, those of delegates among them.
     pub calls: u32,
     /// Which kinds of trouble existed and happened.
     pub swarm: Swarm,
     /// What no journal can show: a turn that never ends, a request no provider would accept.
     pub complaints: Vec<String>,
+}
+
+impl Record {
+    /// The record with those of its delegates behind it.
+    pub fn whole(&self) -> Journal {
+        let all =
+            || std::iter::once(&self.journal).chain(self.below.iter().map(|one| &one.journal));
+        let entries: Vec<Entry> = all().flat_map(Journal::entries).cloned().collect();
+        let mut blobs = Blobs::default();
+        for (name, text) in all().flat_map(|journal| journal.blobs().iter()) {
+            blobs.put_known(*name, Arc::clone(text));
+        }
+        Journal::from_parts(entries, blobs)
+    }
 }
 
 const NATIVE: [Dialect; 4] =
@@ -96,57 +118,27 @@ pub struct Flavour {
     pub end: Option<bool>,
 }
 
-pub(super) enum Job {
-    Ask(Payload),
-    Hook(Ticket, Box<HookCall>),
-    Inspect(Ticket),
-    Prompt(Box<ApprovalRequest>, u8),
-    Run(Ticket, Arc<Ready>, Arc<CompiledView>, bool),
-    Torn(Ticket, Arc<Ready>, bool),
-    Late(Ticket, Ran),
-}
-
-impl Job {
-    fn name(&self) -> String {
-        match self {
-            Self::Ask(_) => "ask".to_owned(),
-            Self::Hook(ticket, _) => format!("hook {}", ticket.slot),
-            Self::Inspect(ticket) => format!("inspect {}", ticket.slot),
-            Self::Prompt(request, times) => format!("prompt {} {times}", request.tool),
-            Self::Run(ticket, _, _, asleep) => format!("run {} {asleep}", ticket.slot),
-            Self::Torn(ticket, _, cancelled) => format!("torn {} {cancelled}", ticket.slot),
-            Self::Late(ticket, _) => format!("late {}", ticket.slot),
-        }
-    }
-}
-
-/// One simulated session.
-pub struct Sim<'a> {
+/// What all sessions of one table share.
+pub(super) struct Table<'a> {
     pub(super) steps: &'a Steps,
     pub(super) choices: &'a mut dyn Choices,
     pub(super) swarm: Swarm,
     pub(super) mode: Mode,
-    pub(super) resolved: Resolved,
     pub(super) world: SimWorld,
-    pub(super) log: Log,
-    pub(super) transcript: Transcript,
     pub(super) secrets: SecretSet,
-    pub(super) failures: BTreeMap<ToolId, u32>,
-    pub(super) grants: Grants,
-    pub(super) jobs: Vec<Job>,
-    pub(super) wakes: Vec<Millis>,
-    pub(super) told: BTreeMap<Arc<str>, Told>,
-    pub(super) meant: BTreeMap<Arc<str>, Meant>,
-    pub(super) asked: Vec<Meant>,
-    pub(super) pending: Vec<Meant>,
-    pub(super) round: u32,
-    pub(super) cancelled: bool,
-    pub(super) rewritten: bool,
-    pub(super) left: bool,
-    pub(super) activated: BTreeMap<String, u32>,
-    pub(super) read: usize,
+    pub(super) surfaces: Option<Surfaces>,
     pub(super) complaints: Vec<String>,
+}
+
+/// One simulated session, with those of its delegates.
+pub struct Sim<'a> {
+    pub(super) table: Table<'a>,
+    /// The user's session first.
+    pub(super) seats: Vec<Seat>,
     pub(super) visited: Option<&'a mut Visited>,
+    /// Whether it was left because its state is known.
+    pub(super) left: bool,
+    below: Vec<Played>,
 }
 
 /// Runs one session to its end; exhaustive exploration leaves it where the state is known.
@@ -168,16 +160,15 @@ pub fn run_unless_known(
 ) -> Record {
     let mut sim = Sim::new(scene, steps, (swarm, mode), choices);
     sim.visited = visited;
-    let turns = match sim.mode {
-        Mode::Chance => 1 + sim.choices.pick(2) as u32,
+    let turns = match sim.table.mode {
+        Mode::Chance => 1 + sim.table.choices.pick(2) as u32,
         Mode::Flavours(_) | Mode::Script(_) => 1,
     };
     for _ in 0..turns {
         sim.turn();
+        sim.clear_away();
     }
-    let calls = u32::try_from(sim.told.len()).unwrap_or(u32::MAX);
-    let Sim { log, told, swarm, complaints, .. } = sim;
-    Record { journal: log.journal, told, turns, calls, swarm, complaints }
+    sim.record(turns)
 }
 
 fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
@@ -224,7 +215,8 @@ fn intent(swarm: &mut Swarm) -> Intent {
     Intent { constraints, ..Intent::default() }
 }
 
-fn hooks(mode: &Mode) -> Hooks {
+/// The hooks of sessions of chance.
+pub fn hooks() -> Hooks {
     let spec = |name: &str, point, observer, global| HookSpec {
         name: name.to_owned(),
         point,
@@ -232,14 +224,29 @@ fn hooks(mode: &Mode) -> Hooks {
         observer,
         global,
     };
-    match mode {
-        Mode::Flavours(_) | Mode::Script(_) => Hooks::default(),
-        Mode::Chance => Hooks::new(vec![
-            spec("gatekeeper", Point::BeforeCall, false, false),
-            spec("watcher", Point::BeforeCall, true, true),
-            spec("watcher", Point::AfterCall, true, false),
-            spec("mourner", Point::OnError, true, true),
-        ]),
+    Hooks::new(vec![
+        spec("gatekeeper", Point::BeforeCall, false, false),
+        spec("watcher", Point::BeforeCall, true, true),
+        spec("watcher", Point::AfterCall, true, false),
+        spec("mourner", Point::OnError, true, true),
+    ])
+}
+
+/// What simulated sessions run on, with ordinary knobs and nothing intended.
+pub fn bundle(scene: &Scene, hooks: Hooks) -> Resolved {
+    Resolved {
+        hooks,
+        registry: Arc::clone(&scene.registry),
+        principal: scene.principal.clone(),
+        rules: Arc::clone(&scene.rules),
+        environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
+        excluded: scene.excluded.clone(),
+        availability: Arc::clone(&scene.availability),
+        knobs: Knobs::default(),
+        intent: ("rules".to_owned(), Intent::default()),
+        broker: scene.broker.clone(),
+        receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
+        views: Arc::clone(&scene.views),
     }
 }
 
@@ -251,234 +258,159 @@ impl<'a> Sim<'a> {
         choices: &'a mut dyn Choices,
     ) -> Self {
         let knobs = knobs(&mut swarm, &mode, choices);
-        let resolved = Resolved {
-            hooks: hooks(&mode),
-            registry: Arc::clone(&scene.registry),
-            principal: scene.principal.clone(),
-            rules: Arc::clone(&scene.rules),
-            environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
-            excluded: scene.excluded.clone(),
-            availability: Arc::clone(&scene.availability),
-            knobs,
-            intent: ("rules".to_owned(), intent(&mut swarm)),
-            broker: scene.broker.clone(),
-            receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
-            views: Arc::clone(&scene.views),
+        let hooks = match mode {
+            Mode::Flavours(_) | Mode::Script(_) => Hooks::default(),
+            Mode::Chance => hooks(),
         };
+        let intent = ("rules".to_owned(), intent(&mut swarm));
+        let resolved = Resolved { knobs, intent, ..bundle(scene, hooks) };
         let mut world = SimWorld::default();
-        let mut log = Log::new("sim".into());
-        let nobody = swarm.has(Kind::NonInteractive);
-        let channel = if nobody { "none" } else { "scripted" };
-        crate::runtime::session::opening(&mut log, &mut world, &resolved, channel);
         let secrets = resolved.broker.secrets().clone();
-        let read = log.journal.entries().len();
-        Self {
-            steps,
-            choices,
-            swarm,
-            mode,
-            resolved,
-            world,
-            log,
-            transcript: Transcript::new(),
-            secrets,
-            failures: BTreeMap::new(),
-            grants: Grants::default(),
-            jobs: Vec::new(),
-            wakes: Vec::new(),
-            told: BTreeMap::new(),
-            meant: BTreeMap::new(),
-            asked: Vec::new(),
-            pending: Vec::new(),
-            round: 0,
-            cancelled: false,
-            rewritten: false,
-            left: false,
-            activated: BTreeMap::new(),
-            read,
-            complaints: Vec::new(),
-            visited: None,
-        }
+        let surfaces = Surfaces::new(&mut swarm);
+        let mut seat = Seat::new("sim".into(), resolved, &swarm, &mut world);
+        seat.renderer = surfaces.as_ref().map(|to| to.renderer("direct", "main", &secrets));
+        let complaints = Vec::new();
+        let table = Table { steps, choices, swarm, mode, world, secrets, surfaces, complaints };
+        Self { table, seats: vec![seat], visited: None, left: false, below: Vec::new() }
     }
 
     fn turn(&mut self) {
-        let mut turn = Turn::default();
-        (self.round, self.cancelled, self.rewritten) = (0, false, false);
-        self.asked.clear();
-        self.activated.clear();
-        self.jobs.clear();
-        self.wakes.clear();
+        self.seats[0].fresh();
+        let before = self.seats[0].started();
         let envelope = Envelope {
             ingress: Some("channel".to_owned()),
             reply_to: Some("ann".to_owned()),
             ..Envelope::default()
         };
         let text = format!("Please, and keep {} to yourself.", secret().expose());
+        let mut at = 0;
         let mut input = Input::Begin { text, envelope, provider: "sim".into() };
         for _ in 0..INPUTS {
-            let mut lent = Lent {
-                resolved: &self.resolved,
-                steps: self.steps,
-                secrets: &self.secrets,
-                world: &mut self.world,
-                log: &mut self.log,
-                transcript: &mut self.transcript,
-                failures: &mut self.failures,
-                grants: &mut self.grants,
-            };
-            let effects = turn.step(input, &mut lent);
-            self.learn();
-            if self.take(effects) {
-                self.log.set_turn(None);
-                return;
-            }
-            match self.next() {
-                Some(next) => input = next,
-                None if self.known() => {
-                    self.log.set_turn(None);
+            let effects = self.seats[at].step(input, &mut self.table);
+            if let Some(end) = self.take(at, effects) {
+                self.seats[at].log.set_turn(None);
+                self.seats[at].rest();
+                if self.delegates_of(at).next().is_some() {
+                    let why = "a turn ended before its delegates were gone".to_owned();
+                    self.table.complaints.push(why);
+                }
+                if at == 0 {
+                    self.within_budget(before);
                     return;
                 }
+                self.back(at, end);
+            }
+            match self.next() {
+                Some((seat, next)) => (at, input) = (seat, next),
+                None if self.left => return,
                 None => break,
             }
         }
-        self.complaints.push("a turn does not end".to_owned());
-        self.log.set_turn(None);
+        self.table.complaints.push("a turn does not end".to_owned());
     }
 
-    /// Whether the session was left because its state is known.
-    fn known(&self) -> bool {
-        self.left
+    /// The calls that delegates start are calls of the turn that made them. `before`: how many
+    /// calls had started before the turn.
+    fn within_budget(&mut self, before: usize) {
+        let started = self.seats.iter().map(Seat::started).sum::<usize>() - before;
+        match self.seats[0].resolved.knobs.call_budget {
+            Some(budget) if started > budget as usize => {
+                let why = format!("{started} calls started, of {budget}, delegates' among them");
+                self.table.complaints.push(why);
+            }
+            _ => {}
+        }
+    }
+
+    /// The turn is over: what its delegates left is kept.
+    fn clear_away(&mut self) {
+        self.seats[0].log.set_turn(None);
+        let gone = self.seats.drain(1..);
+        self.below.extend(gone.map(|seat| Played { journal: seat.log.journal, told: seat.told }));
+    }
+
+    fn record(mut self, turns: u32) -> Record {
+        let Table { swarm, mut complaints, surfaces, .. } = self.table;
+        let own = self.seats.swap_remove(0);
+        let (journal, told, below) = (own.log.journal, own.told, self.below);
+        if let Some(surfaces) = surfaces {
+            let all = std::iter::once(&journal).chain(below.iter().map(|one| &one.journal));
+            let shown = |entry: &&Entry| matches!(entry.event, Event::SurfaceEmitted(_));
+            let recorded = all.flat_map(Journal::entries).filter(shown).count();
+            complaints.extend(surfaces.complaints(recorded as u64));
+        }
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let turns = turns.saturating_add(count(below.len()));
+        let calls = told.len() + below.iter().map(|one| one.told.len()).sum::<usize>();
+        Record { journal, told, below, turns, calls: count(calls), swarm, complaints }
     }
 
     /// What can still happen depends on this alone: what every call has seen, what is under way,
-    /// and whether the turn was cancelled.
+    /// and whether the turn was cancelled. Exhaustive sessions have no delegates.
     pub(super) fn state(&self) -> Digest {
+        let own = &self.seats[0];
         let mut calls: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
-        for entry in self.log.journal.entries() {
+        for entry in own.log.journal.entries() {
             calls.entry(entry.call.as_deref().unwrap_or("")).or_default().push(entry.event.name());
         }
-        let mut jobs: Vec<String> = self.jobs.iter().map(Job::name).collect();
+        let mut jobs: Vec<String> = own.jobs.iter().map(Job::name).collect();
         jobs.sort();
-        let mut hasher = Hasher::new("state").field(&[u8::from(self.cancelled)]);
+        let mut hasher = Hasher::new("state").field(&[u8::from(own.cancelled)]);
         for (call, events) in calls {
             hasher = hasher.field(call.as_bytes()).field(events.join(" ").as_bytes());
         }
         jobs.iter().fold(hasher, |hasher, job| hasher.field(job.as_bytes())).finish()
     }
 
-    /// Effects become jobs. Whether the turn is over.
-    fn take(&mut self, effects: Vec<Effect>) -> bool {
-        let mut over = false;
+    /// Effects become jobs. How the turn ended, when it did.
+    fn take(&mut self, at: usize, effects: Vec<Effect>) -> Option<TurnEnd> {
+        let mut over = None;
         for effect in effects {
-            assert!(!over, "something is wanted after the turn was over");
+            assert!(over.is_none(), "something is wanted after the turn was over");
+            let seat = &mut self.seats[at];
             match effect {
-                Effect::Return(_) => over = true,
-                Effect::Wake(at) => self.wakes.push(at),
+                Effect::Return(end) => over = Some(end),
+                Effect::Wake(at) => seat.wakes.push(at),
                 Effect::Ask(_, payload) => {
                     if let Err(why) = acceptable(&payload) {
-                        self.complaints.push(format!("a provider would refuse a request: {why}"));
+                        let why = format!("a provider would refuse a request: {why}");
+                        self.table.complaints.push(why);
                     }
-                    self.jobs.push(Job::Ask(payload));
+                    seat.jobs.push(Job::Ask(payload));
                 }
-                Effect::AbandonAsk => self.jobs.retain(|job| !matches!(job, Job::Ask(_))),
-                Effect::RunHook(ticket, call) => self.jobs.push(Job::Hook(ticket, call)),
-                Effect::Inspect(ticket, _) => self.jobs.push(Job::Inspect(ticket)),
-                Effect::Prompt(request) => self.jobs.push(Job::Prompt(request, 0)),
+                Effect::AbandonAsk => seat.jobs.retain(|job| !matches!(job, Job::Ask(_))),
+                Effect::RunHook(ticket, call) => seat.jobs.push(Job::Hook(ticket, call)),
+                Effect::Inspect(ticket, _) => seat.jobs.push(Job::Inspect(ticket)),
+                Effect::Prompt(request) => seat.jobs.push(Job::Prompt(request, 0)),
                 Effect::Withdraw(id) => {
-                    self.jobs.retain(|job| !matches!(job, Job::Prompt(r, _) if r.id == id));
+                    seat.jobs.retain(|job| !matches!(job, Job::Prompt(r, _) if r.id == id));
                 }
                 Effect::Start(ticket, ready, view) => {
-                    if let Some(told) = self.told.get_mut(&ticket.call) {
+                    if let Some(told) = seat.told.get_mut(&ticket.call) {
                         told.started = true;
                     }
-                    self.jobs.push(Job::Run(ticket, ready, view, false));
+                    seat.jobs.push(Job::Run(ticket, ready, view, false));
                 }
-                Effect::Delegate(ticket, _) => {
-                    self.complaints.push(format!("{} delegates, and no tool does", ticket.call));
-                }
-                Effect::Abort(ticket) => self.abort(&ticket),
+                Effect::Delegate(ticket, request) => self.delegate(at, ticket, *request),
+                Effect::Abort(ticket) => self.abort(at, &ticket),
             }
         }
         over
     }
 
-    fn abort(&mut self, ticket: &Ticket) {
+    fn abort(&mut self, at: usize, ticket: &Ticket) {
+        let seat = &mut self.seats[at];
+        // Why it is torn down is decided now, whatever comes before it is gone.
+        let cancelled = seat.cancelled || seat.deadline_passed(self.table.world.time());
         let same = |job: &Job| match job {
             Job::Run(own, ..) | Job::Hook(own, _) | Job::Inspect(own) => own == ticket,
             _ => false,
         };
-        let Some(place) = self.jobs.iter().position(same) else { return };
-        if let Job::Run(ticket, ready, ..) = self.jobs.swap_remove(place) {
-            // Why it is torn down is decided now, whatever comes before it is gone.
-            let cancelled = self.cancelled || self.deadline_passed();
-            self.jobs.push(Job::Torn(ticket, ready, cancelled));
+        let Some(place) = seat.jobs.iter().position(same) else {
+            return self.abandon(at, ticket, cancelled);
+        };
+        if let Job::Run(ticket, ready, ..) = seat.jobs.swap_remove(place) {
+            seat.jobs.push(Job::Torn(ticket, ready, cancelled));
         }
     }
-
-    /// What a call must come to: a tool that waits can be called once an earlier reply's search
-    /// found it.
-    pub(super) fn class(&self, meant: Meant) -> Class {
-        let found = self.activated.get("cellar.read").is_some_and(|round| *round < self.round);
-        let class = scene::class(meant.tool, meant.args, found);
-        let writes = meant.tool == "note.write" || meant.tool == "page.write";
-        // What goes beyond the intent is asked.
-        let beyond = self.swarm.has(Kind::Intends) && writes && class == Class::Free;
-        if beyond { Class::Ask } else { class }
-    }
-
-    /// What the machine wrote about new calls, for the reference model.
-    fn learn(&mut self) {
-        let entries = &self.log.journal.entries()[self.read..];
-        self.read += entries.len();
-        let mut over = false;
-        for entry in entries {
-            match (&entry.event, &entry.call) {
-                (Event::ToolCallRequested(fact), Some(call)) => {
-                    let place = fact.index.unwrap_or(0) as usize;
-                    let Some(meant) = self.pending.get(place).copied() else { continue };
-                    let same = |one: &Meant| *one == meant;
-                    let seen_before = self.rewritten
-                        || self.asked.iter().any(same)
-                        || self.pending[..place].iter().any(same);
-                    let told = Told {
-                        class: self.class(meant),
-                        hook: HookSaid::Nothing,
-                        person: None,
-                        granted: self.grants.ids().next().is_some(),
-                        end: None,
-                        started: false,
-                        changed: false,
-                        turn_over: false,
-                        seen_before,
-                        budget: self.resolved.knobs.call_budget.is_some(),
-                    };
-                    self.told.insert(Arc::clone(call), told);
-                    self.meant.insert(Arc::clone(call), meant);
-                }
-                (Event::ApprovalExpired(_), Some(call)) => {
-                    if let Some(told) = self.told.get_mut(call) {
-                        told.person.get_or_insert(PersonSaid::Nothing);
-                    }
-                }
-                (Event::ToolActivated(fact), _) => {
-                    self.activated.insert(fact.tool_id.to_string(), self.round);
-                }
-                (Event::GrantIssued(_), _) => {
-                    self.told.values_mut().for_each(|told| told.granted = true);
-                }
-                (Event::RepeatStopped(_) | Event::CancelAcknowledged(_), _) => over = true,
-                (Event::ToolCallSettled(fact), _) if stops(fact) => over = true,
-                _ => {}
-            }
-        }
-        if over {
-            // Calls may be closed from here on without having started.
-            self.told.values_mut().for_each(|told| told.turn_over = true);
-        }
-    }
-}
-
-/// A block by the loop guard may be the one that ends the turn.
-fn stops(fact: &crate::journal::event::call::ToolCallSettled) -> bool {
-    matches!(&fact.outcome, crate::journal::Outcome::Blocked { by } if by == "loop_guard")
 }

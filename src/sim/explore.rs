@@ -1,11 +1,13 @@
 //! Looking for violations: many random sessions, all small ones, one again; and the shortest list
 //! of choices that still shows what was found.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use super::actors::Act;
 use super::driver::{Flavour, Mode, Record, Visited, key, run_unless_known};
-use super::oracle::{End, allows};
+use super::oracle::{End, Told, allows};
 use super::scene::{Args, Scene, alias};
 use super::swarm::{Kind, Swarm};
 use super::workload::Meant;
@@ -102,7 +104,6 @@ impl<'a> Bench<'a> {
     fn judge(&mut self, record: &Record) -> Vec<Found> {
         self.turns += u64::from(record.turns);
         self.calls += u64::from(record.calls);
-        self.entries += record.journal.entries().len() as u64;
         for (total, drawn) in self.drawn.iter_mut().zip(record.swarm.drawn()) {
             *total += drawn;
         }
@@ -115,7 +116,21 @@ impl<'a> Bench<'a> {
                 violation: None,
             })
             .collect();
-        let findings = self.judge.journal(record.journal.entries(), record.journal.blobs());
+        self.session_of((&record.journal, &record.told), &mut found);
+        for below in &record.below {
+            self.session_of((&below.journal, &below.told), &mut found);
+        }
+        found
+    }
+
+    /// What the laws and the reference model say of one session.
+    fn session_of(
+        &mut self,
+        (journal, told): (&Journal, &BTreeMap<Arc<str>, Told>),
+        found: &mut Vec<Found>,
+    ) {
+        self.entries += journal.entries().len() as u64;
+        let findings = self.judge.journal(journal.entries(), journal.blobs());
         for (finding, exercised) in findings.into_iter().zip(&mut self.exercised) {
             match finding.verdict {
                 Verdict::Holds { .. } => *exercised += 1,
@@ -129,20 +144,19 @@ impl<'a> Bench<'a> {
                 Verdict::NotExercised | Verdict::Unknown { .. } => {}
             }
         }
-        found.extend(oracle(record));
-        found
+        found.extend(oracle(journal, told));
     }
 }
 
 /// Every settled call against the reference model.
-fn oracle(record: &Record) -> Vec<Found> {
+fn oracle(journal: &Journal, told: &BTreeMap<Arc<str>, Told>) -> Vec<Found> {
     let wrong = |message: String| Found { by: "oracle".to_owned(), message, violation: None };
     let mut found = Vec::new();
-    for entry in record.journal.entries() {
+    for entry in journal.entries() {
         let (Event::ToolCallSettled(fact), Some(call)) = (&entry.event, &entry.call) else {
             continue;
         };
-        match record.told.get(call) {
+        match told.get(call) {
             None => found.push(wrong(format!("{call} was settled and never asked for"))),
             Some(told) if !allows(told, &fact.outcome) => {
                 let name = fact.outcome.name();
@@ -212,7 +226,7 @@ fn shrunk(bench: &mut Bench<'_>, session: u64, list: Vec<usize>, first: &Judged)
     let judged = replay(bench, choices.clone());
     std::panic::set_hook(hook);
     let swarm = judged.record.as_ref().map(|record| record.swarm.names()).unwrap_or_default();
-    let journal = judged.record.map(|record| record.journal);
+    let journal = judged.record.map(|record| record.whole());
     Failure { session, choices, found: judged.found, swarm, journal }
 }
 

@@ -8,17 +8,22 @@
 //! which they were made.
 //!
 //! Reading order: `scene` (the tools, and what their calls must come to), `swarm`, `workload`,
-//! `actors`, `world`, `driver`, `moves`, `oracle`, `explore`, `parity` (both drivers agree); then
-//! `mutant` (known mistakes, and who notices).
+//! `actors`, `world`, `shown`, `seat` (one session), `driver`, `moves`, `below` (delegates), `oracle`,
+//! `explore`, `parity` (both drivers agree); then `mutant` (known mistakes, and who notices) and `kept`
+//! (what was found, as journals).
 
 pub mod actors;
+mod below;
 pub mod driver;
 pub mod explore;
+pub mod kept;
 mod moves;
 pub mod mutant;
 pub mod oracle;
 pub mod parity;
 pub mod scene;
+mod seat;
+mod shown;
 pub mod swarm;
 pub mod workload;
 pub mod world;

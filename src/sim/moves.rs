@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use super::actors::{self, Act};
-use super::driver::{Flavour, Job, Mode, Sim};
+use super::driver::{Flavour, Mode, Sim, Table};
 use super::oracle::{End, HookSaid, PersonSaid};
 use super::scene::{self, secret};
+use super::seat::{Job, Seat};
 use super::swarm::Kind;
 use super::workload;
 use crate::base::digest::Digest;
 use crate::journal::Event;
 use crate::runtime::dialect::Payload;
-use crate::runtime::exec::{Ran, Ready, search, simulated};
+use crate::runtime::exec::{DelegateResult, Ran, Ready, search, simulated};
 use crate::runtime::guard::{
     Answer, AnswerScope, ApprovalRequest, HookCall, HookVerdict, Point, Verdict,
 };
@@ -22,11 +23,11 @@ use crate::runtime::turn::Ticket;
 use crate::runtime::turn::machine::Input;
 
 impl Sim<'_> {
-    /// The next input, by choice; `None` when nothing can ever happen again.
-    pub(super) fn next(&mut self) -> Option<Input> {
-        self.world.pass(1);
+    /// The next input and whose it is, by choice; `None` when nothing can ever happen again.
+    pub(super) fn next(&mut self) -> Option<(usize, Input)> {
+        self.table.world.pass(1);
         if self.visited.is_some() {
-            let (state, path) = (self.state(), self.choices.path());
+            let (state, path) = (self.state(), self.table.choices.path());
             if let Some(visited) = &mut self.visited
                 && visited.knows(state, path)
             {
@@ -37,36 +38,47 @@ impl Sim<'_> {
         }
         loop {
             if let Some(outside) = self.outside() {
-                return Some(outside);
+                return Some((0, outside));
             }
-            let idle = |job: &Job| matches!(job, Job::Run(_, _, _, true) | Job::Prompt(_, 9));
-            let awake: Vec<usize> =
-                (0..self.jobs.len()).filter(|place| !idle(&self.jobs[*place])).collect();
+            let seats = self.seats.iter().enumerate();
+            let awake: Vec<(usize, usize)> =
+                seats.flat_map(|(at, seat)| seat.awake().map(move |job| (at, job))).collect();
             if awake.is_empty() {
-                let at = self.wakes.iter().copied().min()?;
-                self.wakes.retain(|wake| *wake != at);
-                self.world.move_to(at);
-                return Some(Input::Elapsed);
+                return self.elapse();
             }
-            let place = awake[self.choices.pick(awake.len())];
-            if let Some(input) = self.go_on(place) {
-                return Some(input);
+            let (at, job) = awake[self.table.choices.pick(awake.len())];
+            if let Some(input) = self.seats[at].go_on(job, &mut self.table) {
+                return Some((at, input));
             }
         }
     }
 
-    /// What comes from outside: a cancellation, a word, another model, a grant taken back.
+    /// The clock moves to the next time that anybody waits for.
+    fn elapse(&mut self) -> Option<(usize, Input)> {
+        let first = self.seats.iter().flat_map(|seat| &seat.wakes).copied().min()?;
+        let waits = |seat: &Seat| seat.wakes.contains(&first);
+        let seats: Vec<usize> =
+            (0..self.seats.len()).filter(|at| waits(&self.seats[*at])).collect();
+        let at = seats[self.table.choices.pick(seats.len())];
+        self.seats[at].wakes.retain(|wake| *wake != first);
+        self.table.world.move_to(first);
+        Some((at, Input::Elapsed))
+    }
+
+    /// What comes from outside, to the user's session: a cancellation, a word, another model, a
+    /// grant taken back.
     fn outside(&mut self) -> Option<Input> {
-        if let Mode::Flavours(_) = self.mode {
-            if !self.cancelled && self.swarm.has(Kind::Cancels) && self.choices.pick(2) == 1 {
-                self.cancelled = true;
+        let (own, table) = (&mut self.seats[0], &mut self.table);
+        let (swarm, choices) = (&mut table.swarm, &mut *table.choices);
+        if let Mode::Flavours(_) = table.mode {
+            if !own.cancelled && swarm.has(Kind::Cancels) && choices.pick(2) == 1 {
+                own.cancelled = true;
                 return Some(Input::Cancel("the user".to_owned()));
             }
             return None;
         }
-        let (swarm, choices) = (&mut self.swarm, &mut *self.choices);
-        if !self.cancelled && swarm.strikes(Kind::Cancels, 16, choices) {
-            self.cancelled = true;
+        if !own.cancelled && swarm.strikes(Kind::Cancels, 16, choices) {
+            own.cancelled = true;
             return Some(Input::Cancel(format!("the user, {}", secret().expose())));
         }
         if swarm.strikes(Kind::Steers, 20, choices) {
@@ -76,51 +88,73 @@ impl Sim<'_> {
             return Some(Input::Switched(["sim", "other"][choices.pick(2)].into()));
         }
         if swarm.has(Kind::Revokes) {
-            let id = self.grants.ids().next().map(str::to_owned)?;
+            let id = own.grants.ids().next().map(str::to_owned)?;
             if swarm.strikes(Kind::Revokes, 2, choices) {
                 return Some(Input::Revoked(id, "the operator".to_owned()));
             }
         }
         None
     }
+}
 
+impl Seat {
     /// One job goes on; `None` when it falls asleep instead.
-    fn go_on(&mut self, place: usize) -> Option<Input> {
+    fn go_on(&mut self, place: usize, table: &mut Table<'_>) -> Option<Input> {
         match self.jobs.swap_remove(place) {
-            Job::Ask(payload) => Some(self.reply(&payload)),
-            Job::Hook(ticket, call) => Some(self.hook(ticket, &call)),
-            Job::Inspect(ticket) => Some(self.inspect(ticket)),
-            Job::Prompt(request, times) => self.answer(request, times),
-            Job::Run(ticket, ready, view, _) => self.run(ticket, ready, view),
-            Job::Torn(ticket, ready, cancelled) => Some(self.torn(ticket, &ready, cancelled)),
+            Job::Begin(first) => Some(*first),
+            Job::Stop(cause) => {
+                self.cancelled = true;
+                Some(Input::Cancel(cause))
+            }
+            Job::Ask(payload) => Some(self.reply(&payload, table)),
+            Job::Hook(ticket, call) => Some(self.hook(ticket, &call, table)),
+            Job::Inspect(ticket) => Some(self.inspect(ticket, table)),
+            Job::Prompt(request, times) => self.answer(request, times, table),
+            Job::Run(ticket, ready, view, _) => self.run(ticket, ready, view, table),
+            Job::Torn(ticket, ready, cancelled) => {
+                Some(self.torn(ticket, &ready, cancelled, table))
+            }
             Job::Late(ticket, ran) => Some(Input::Finished(ticket, ran)),
+            Job::Back(ticket, result, end) => Some(self.returned(ticket, result, end)),
         }
     }
 
-    fn reply(&mut self, payload: &Payload) -> Input {
+    fn returned(&mut self, ticket: Ticket, result: Box<DelegateResult>, end: End) -> Input {
+        if let Some(told) = self.told.get_mut(&ticket.call) {
+            told.end = Some(end);
+        }
+        Input::Delegated(ticket, result)
+    }
+
+    fn reply(&mut self, payload: &Payload, table: &mut Table<'_>) -> Input {
         self.round += 1;
         self.asked.append(&mut self.pending);
-        let (reply, meant) = match &self.mode {
-            Mode::Chance => workload::reply(&mut self.swarm, self.round, &self.asked, self.choices),
+        let (reply, meant) = match &table.mode {
+            Mode::Chance => workload::reply(
+                &mut table.swarm,
+                (self.round, self.under.is_some()),
+                &self.asked,
+                table.choices,
+            ),
             Mode::Flavours(flavours) => super::explore::reply(flavours, self.round),
             Mode::Script(script) => script.reply(self.round),
         };
         let reply = reply.and_then(|reply| payload.spell(reply).map_err(harness_fault));
         self.pending = meant;
-        if self.swarm.strikes(Kind::RepliesLate, 6, self.choices) {
-            self.world.pass(30_000);
+        if table.swarm.strikes(Kind::RepliesLate, 6, table.choices) {
+            table.world.pass(30_000);
         }
         Input::Replied(reply)
     }
 
     /// The second look may find another file than the first.
-    fn inspect(&mut self, ticket: Ticket) -> Input {
-        if let Mode::Script(_) = self.mode {
+    fn inspect(&mut self, ticket: Ticket, table: &mut Table<'_>) -> Input {
+        if let Mode::Script(_) = table.mode {
             // A script has no files.
             return Input::Inspected(ticket, None);
         }
         let again = ticket.attempt == 1;
-        let changed = again && self.swarm.strikes(Kind::OperandChanges, 2, self.choices);
+        let changed = again && table.swarm.strikes(Kind::OperandChanges, 2, table.choices);
         if changed && let Some(told) = self.told.get_mut(&ticket.call) {
             told.changed = true;
         }
@@ -128,14 +162,14 @@ impl Sim<'_> {
         Input::Inspected(ticket, Some(Digest::of("operand", word)))
     }
 
-    fn hook(&mut self, ticket: Ticket, call: &HookCall) -> Input {
+    fn hook(&mut self, ticket: Ticket, call: &HookCall, table: &mut Table<'_>) -> Input {
         if call.point != Point::BeforeCall {
-            let fails = self.swarm.strikes(Kind::WatcherFails, 4, self.choices);
+            let fails = table.swarm.strikes(Kind::WatcherFails, 4, table.choices);
             let why = "the watcher looked away".to_owned();
             let verdict = if fails { HookVerdict::Failed { why } } else { HookVerdict::Pass };
             return Input::Hooked(ticket, verdict);
         }
-        let (verdict, name, args) = actors::hook(&call.hook, &mut self.swarm, self.choices);
+        let (verdict, name, args) = actors::hook(&call.hook, &mut table.swarm, table.choices);
         let guards = call.hook != "watcher";
         if guards && let Some(told) = self.told.get_mut(&ticket.call) {
             if matches!(verdict, HookVerdict::Cancel { .. } | HookVerdict::Failed { .. }) {
@@ -147,9 +181,10 @@ impl Sim<'_> {
         if guards && let Some(meant) = self.meant.get_mut(&ticket.call) {
             meant.tool = name.unwrap_or(meant.tool);
             meant.args = args.unwrap_or(meant.args);
-            let class = self.meant.get(&ticket.call).map(|meant| self.class(*meant));
-            if let (Some(class), Some(told)) = (class, self.told.get_mut(&ticket.call)) {
-                told.class = class;
+            let meant = *meant;
+            let (class, limited) = (self.class(meant, &table.swarm), self.is_limited(meant));
+            if let Some(told) = self.told.get_mut(&ticket.call) {
+                (told.class, told.budget) = (class, limited);
             }
         }
         if matches!(verdict, HookVerdict::Rewrite { .. }) && guards {
@@ -159,9 +194,14 @@ impl Sim<'_> {
         Input::Hooked(ticket, verdict)
     }
 
-    fn answer(&mut self, request: Box<ApprovalRequest>, times: u8) -> Option<Input> {
+    fn answer(
+        &mut self,
+        request: Box<ApprovalRequest>,
+        times: u8,
+        table: &mut Table<'_>,
+    ) -> Option<Input> {
         let call = self.call_of(&request);
-        if let Mode::Flavours(flavours) = &self.mode {
+        if let Mode::Flavours(flavours) = &table.mode {
             let yes = self.flavour(call.as_ref(), flavours).is_none_or(|f| f.person == Some(true));
             let said = if yes { PersonSaid::StrongYes } else { PersonSaid::No };
             self.note(call.as_ref(), said);
@@ -170,48 +210,38 @@ impl Sim<'_> {
             let verdict = if yes { Verdict::Yes { strong: true, scope } } else { no };
             return Some(addressed(&request.id, verdict));
         }
-        if let Mode::Script(script) = &self.mode {
+        if let Mode::Script(script) = &table.mode {
             return Some(addressed(&request.id, script.answer(&request.tool)));
         }
-        if self.swarm.has(Kind::NonInteractive) {
-            self.swarm.note(Kind::NonInteractive);
+        if table.swarm.has(Kind::NonInteractive) {
+            table.swarm.note(Kind::NonInteractive);
             self.note(call.as_ref(), PersonSaid::Nothing);
             return Some(addressed(&request.id, Verdict::Unreachable));
         }
-        if self.swarm.strikes(Kind::SaysNothing, 5, self.choices) {
+        if table.swarm.strikes(Kind::SaysNothing, 5, table.choices) {
             self.jobs.push(Job::Prompt(request, 9));
             return None;
         }
-        if self.swarm.strikes(Kind::SaysElsewhere, 4, self.choices) {
-            let (verdict, _) = actors::person(request.strong, &mut self.swarm, self.choices);
+        if table.swarm.strikes(Kind::SaysElsewhere, 4, table.choices) {
+            let (verdict, _) = actors::person(request.strong, &mut table.swarm, table.choices);
             self.jobs.push(Job::Prompt(request, times));
             return Some(addressed("apr_nobody", verdict));
         }
-        let (verdict, mut said) = actors::person(request.strong, &mut self.swarm, self.choices);
-        if self.swarm.strikes(Kind::SaysLate, 5, self.choices) {
-            self.world.move_to(request.expires_at + 1);
+        let (verdict, mut said) = actors::person(request.strong, &mut table.swarm, table.choices);
+        if table.swarm.strikes(Kind::SaysLate, 5, table.choices) {
+            table.world.move_to(request.expires_at + 1);
         }
-        if self.world.time() > request.expires_at && said != PersonSaid::No {
+        if table.world.time() > request.expires_at && said != PersonSaid::No {
             said = PersonSaid::Nothing;
         }
         if times == 0 {
             self.note(call.as_ref(), said);
         }
         let id = request.id.clone();
-        if times == 0 && self.swarm.strikes(Kind::SaysTwice, 3, self.choices) {
+        if times == 0 && table.swarm.strikes(Kind::SaysTwice, 3, table.choices) {
             self.jobs.push(Job::Prompt(request, 1));
         }
         Some(addressed(&id, verdict))
-    }
-
-    pub(super) fn deadline_passed(&self) -> bool {
-        let mut entries = self.log.journal.entries().iter().rev();
-        let begins = entries.find(|entry| matches!(entry.event, Event::TurnStarted(_)));
-        let limit = self.resolved.knobs.turn_deadline_ms;
-        match (begins, limit) {
-            (Some(begins), Some(limit)) => self.world.time() >= begins.at.saturating_add(limit),
-            _ => false,
-        }
     }
 
     fn note(&mut self, call: Option<&Arc<str>>, said: PersonSaid) {
@@ -233,12 +263,18 @@ impl Sim<'_> {
         order.position(|one| Some(one) == call).and_then(|place| flavours.get(place).copied())
     }
 
-    fn run(&mut self, ticket: Ticket, ready: Arc<Ready>, view: Arc<CompiledView>) -> Option<Input> {
+    fn run(
+        &mut self,
+        ticket: Ticket,
+        ready: Arc<Ready>,
+        view: Arc<CompiledView>,
+        table: &mut Table<'_>,
+    ) -> Option<Input> {
         if let Some(found) = search::call(&ready, &view.view.waiting) {
             return Some(self.ended(ticket, found, End::Good));
         }
         let name = ready.permitted().validated().resolved().tool().id().as_str().to_owned();
-        let act = match &self.mode {
+        let act = match &table.mode {
             Mode::Flavours(flavours) => {
                 super::explore::act(flavours.get(ticket.slot).copied(), &name)
             }
@@ -247,7 +283,7 @@ impl Sim<'_> {
                 return Some(Input::Finished(ticket, ran));
             }
             Mode::Chance => match scene::find(&name) {
-                Some(tool) => actors::tool(tool, &mut self.swarm, self.choices),
+                Some(tool) => actors::tool(tool, &mut table.swarm, table.choices),
                 None => return None,
             },
         };
@@ -257,7 +293,7 @@ impl Sim<'_> {
                 None
             }
             Act::Ends(ran, end) => {
-                if self.swarm.strikes(Kind::ToolTwice, 4, self.choices) {
+                if table.swarm.strikes(Kind::ToolTwice, 4, table.choices) {
                     self.jobs.push(Job::Late(ticket.clone(), ran.clone()));
                 }
                 Some(self.ended(ticket, ran, end))
@@ -272,10 +308,16 @@ impl Sim<'_> {
         Input::Finished(ticket, ran)
     }
 
-    fn torn(&mut self, ticket: Ticket, ready: &Arc<Ready>, cancelled: bool) -> Input {
-        let faster = match self.mode {
-            Mode::Chance => self.swarm.strikes(Kind::ToolFaster, 2, self.choices),
-            Mode::Flavours(_) | Mode::Script(_) => self.choices.pick(2) == 1,
+    fn torn(
+        &mut self,
+        ticket: Ticket,
+        ready: &Arc<Ready>,
+        cancelled: bool,
+        table: &mut Table<'_>,
+    ) -> Input {
+        let faster = match table.mode {
+            Mode::Chance => table.swarm.strikes(Kind::ToolFaster, 2, table.choices),
+            Mode::Flavours(_) | Mode::Script(_) => table.choices.pick(2) == 1,
         };
         if faster {
             let name = ready.permitted().validated().resolved().tool().id().as_str();

@@ -47,7 +47,7 @@ impl Script {
         let mut swarm = Swarm::of(&kinds);
         let (mut replies, mut before): (Vec<Reply>, Vec<Meant>) = (Vec::new(), Vec::new());
         for round in 1..=3 {
-            let (reply, meant) = workload::reply(&mut swarm, round, &before, &mut choices);
+            let (reply, meant) = workload::reply(&mut swarm, (round, false), &before, &mut choices);
             before.extend(meant);
             replies.extend(reply);
         }

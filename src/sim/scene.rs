@@ -57,7 +57,7 @@ const fn tool(name: &'static str, class: Class, manifest: &'static str) -> Tool 
 }
 
 /// The tools, the first three for exhaustive exploration.
-pub const TOOLS: [Tool; 17] = [
+pub const TOOLS: [Tool; 18] = [
     tool(
         "note.read",
         Class::Free,
@@ -121,7 +121,8 @@ pub const TOOLS: [Tool; 17] = [
         ..tool(
             "inbox.poll",
             Class::Free,
-            "intent: {actionTypes: [read]}\neffects: {reads: ['memory:inbox'], writes: []}\n\
+            "source: {type: mcp, sourceId: 'mcp:inbox', serverId: inbox}\n\
+             intent: {actionTypes: [read]}\neffects: {reads: ['memory:inbox'], writes: []}\n\
              execution: {polling: true}",
         )
     },
@@ -137,7 +138,8 @@ pub const TOOLS: [Tool; 17] = [
     tool(
         "order.show",
         Class::Free,
-        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:order'], writes: []}\n\
+        "source: {type: skill, sourceId: orders}\n\
+         intent: {actionTypes: [read]}\neffects: {reads: ['memory:order'], writes: []}\n\
          contextPolicy: {exposeOutputToModel: structured}",
     ),
     tool(
@@ -181,12 +183,39 @@ pub const TOOLS: [Tool; 17] = [
         Class::Free,
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:cellar'], writes: []}",
     ),
+    // Another agent: it is handed some of these tools.
+    tool(
+        DELEGATING,
+        Class::Free,
+        "intent: {actionTypes: [subagent_delegate]}\neffects: {reads: [], writes: []}\n\
+         execution: {adapter: 'builtin:delegate'}\nsubagent:\n  agentId: scout\n  allowedTools: \
+         ['note.*', mail.send, gauge.read, vault.open, job.run, cellar.read, scout.ask, \
+         attic.read, safe.crack]\n  contextPolicy: {inheritParentContext: summary, \
+         returnTranscript: true}\n  budget: {maxTurns: 3, maxTokens: 2000, timeoutMs: 60000}",
+    ),
     // Excluded by name: registered, never shown.
     tool(
         "attic.read",
         Class::Unavailable,
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:attic'], writes: []}",
     ),
+];
+
+/// The tool that is another agent.
+pub const DELEGATING: &str = "scout.ask";
+
+/// What that agent is handed, as far as its caller has it.
+pub const HANDED: [&str; 10] = [
+    "note.read",
+    "note.write",
+    "mail.send",
+    "gauge.read",
+    "vault.open",
+    "job.run",
+    "cellar.read",
+    DELEGATING,
+    "attic.read",
+    "safe.crack",
 ];
 
 /// A name that is no tool's.
@@ -363,6 +392,23 @@ impl Scene {
             }),
             views: Arc::default(),
         })
+    }
+}
+
+impl Scene {
+    /// The same scene with views of its own: a view is remembered without the decision that exposed
+    /// its tools, so nobody may share those of a mistake.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self { views: Arc::default(), ..self.clone() }
+    }
+
+    /// The same scene with one tool less; `None` where that is no registry. What calls of the tool
+    /// must come to is not known then.
+    pub fn without(&self, tool: &ToolId) -> Option<Self> {
+        let others = self.registry.iter().filter(|one| one.id() != tool);
+        let registry = Registry::new(others.map(|one| one.descriptor.clone()).collect()).ok()?;
+        Some(Self { registry: Arc::new(registry), ..self.apart() })
     }
 }
 

@@ -122,6 +122,23 @@ kinds! {
     Text "text",
     /// Nobody can be asked.
     NonInteractive "non_interactive",
+    /// A model delegates.
+    Delegates "delegates",
+    /// Somebody is shown what happens.
+    Surfaces "surfaces",
+    /// A sink fails.
+    SinkPanics "sink_panics",
+}
+
+impl Kind {
+    /// It exists in one of this many sessions that are not calm. What makes a session much longer
+    /// is rare, so that the others do not pay for it.
+    fn one_in(self) -> usize {
+        match self {
+            Self::Delegates | Self::Surfaces => 8,
+            _ => 2,
+        }
+    }
 }
 
 /// What exists this time, and what was drawn.
@@ -132,10 +149,10 @@ pub struct Swarm {
 }
 
 impl Swarm {
-    /// Draws: in every fourth session everything is well, else each kind exists every other time.
+    /// Draws: in every fourth session everything is well, else most kinds exist every other time.
     pub fn draw(choices: &mut dyn Choices) -> Self {
         let calm = choices.pick(4) == 0;
-        let on = Kind::ALL.iter().map(|_| !calm && choices.pick(2) == 1).collect();
+        let on = Kind::ALL.iter().map(|kind| !calm && choices.pick(kind.one_in()) == 1).collect();
         Self { on, drawn: vec![0; Kind::ALL.len()] }
     }
 

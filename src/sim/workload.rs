@@ -1,6 +1,6 @@
 //! What models say: replies with calls of every kind, drawn from choices.
 
-use super::scene::{ARGS, Args, INVENTED, SEARCH, TOOLS, alias};
+use super::scene::{ARGS, Args, DELEGATING, HANDED, INVENTED, SEARCH, TOOLS, alias};
 use super::swarm::{Kind, Swarm};
 use crate::base::choice::Choices;
 use crate::journal::event::turn::ProviderFault;
@@ -15,10 +15,11 @@ pub struct Meant {
     pub args: Args,
 }
 
-/// A reply with calls, or the last word; with what was meant. It is not spelled yet.
+/// A reply with calls, or the last word; with what was meant. It is not spelled yet. `delegate`:
+/// whether a delegate says it.
 pub fn reply(
     swarm: &mut Swarm,
-    round: u32,
+    (round, delegate): (u32, bool),
     before: &[Meant],
     choices: &mut dyn Choices,
 ) -> (Result<Reply, ProviderFault>, Vec<Meant>) {
@@ -46,7 +47,7 @@ pub fn reply(
         let known: Vec<Meant> = before.iter().chain(&meant).copied().collect();
         let one = match known.last() {
             Some(last) if swarm.strikes(Kind::Repeats, 2, choices) => *last,
-            _ => call(swarm, choices),
+            _ => call(swarm, delegate, choices),
         };
         let mut arguments = one.args.text();
         let mut one = one;
@@ -70,7 +71,7 @@ pub fn reply(
     (Ok(reply), meant)
 }
 
-fn call(swarm: &mut Swarm, choices: &mut dyn Choices) -> Meant {
+fn call(swarm: &mut Swarm, delegate: bool, choices: &mut dyn Choices) -> Meant {
     if swarm.strikes(Kind::Invents, 8, choices) {
         return Meant { tool: INVENTED, args: Args::Good };
     }
@@ -80,7 +81,15 @@ fn call(swarm: &mut Swarm, choices: &mut dyn Choices) -> Meant {
     if swarm.strikes(Kind::Searches, 5, choices) {
         return Meant { tool: SEARCH, args: Args::Query };
     }
-    let tool = TOOLS[choices.pick(TOOLS.len() - 1)].name;
+    let tool = if swarm.strikes(Kind::Delegates, 4, choices) {
+        DELEGATING
+    } else if delegate && choices.pick(4) != 0 {
+        // Mostly what it was handed, or was handed in vain.
+        HANDED[choices.pick(HANDED.len())]
+    } else {
+        // Neither of the last two: one delegates, the other is excluded.
+        TOOLS[choices.pick(TOOLS.len() - 2)].name
+    };
     let args = if swarm.strikes(Kind::Mangles, 4, choices) {
         let bad = &ARGS[5..];
         bad[choices.pick(bad.len())]

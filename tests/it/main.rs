@@ -29,6 +29,7 @@ mod played;
 mod policy;
 mod prompts;
 mod redaction;
+mod regressions;
 mod resume;
 mod resume_simulated;
 mod rules;

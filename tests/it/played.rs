@@ -18,7 +18,6 @@ use proofmark::runtime::guard::{AnswerScope, Hook, HookCall, HookVerdict, Hooks,
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
-use proofmark::runtime::turn::steps::Steps;
 use proofmark::runtime::view::Availability;
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;
@@ -115,19 +114,13 @@ impl Play {
 
     pub fn parts(&self) -> Parts {
         let answers = self.answers.iter().map(|(tool, said)| ((*tool).to_owned(), said.clone()));
+        let provider = Box::new(Scripted::new(self.steps.clone().into()));
+        let approver = Box::new(Person::new(answers.collect()));
         Parts {
-            delegates: BTreeMap::new(),
-            simulated: proofmark::runtime::exec::Acts::default(),
-            sinks: Vec::new(),
-            id: "s1".into(),
-            resolved: self.resolved(),
-            steps: Steps::REAL,
             world: Box::new(Ticking::from(self.starts_at)),
-            provider: Box::new(Scripted::new(self.steps.clone().into())),
-            approver: Box::new(Person::new(answers.collect())),
-            others: BTreeMap::new(),
             hooks: self.acting.clone(),
             workspace: Workspace::new(self.files.clone()),
+            ..Parts::new("s1".into(), self.resolved(), provider, approver)
         }
     }
 

@@ -8,22 +8,18 @@ use proofmark::journal::event::turn::ProviderFault;
 use proofmark::journal::{Entry, Event, Journal};
 use proofmark::runtime::BoxFuture;
 use proofmark::runtime::dialect::{Dialect, Payload, Reply};
-use proofmark::runtime::evidence::receipt::ReceiptKey;
-use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::repeat::DuplicateScope;
-use proofmark::runtime::guard::{Hook, HookSpec, HookVerdict, Hooks, Point};
+use proofmark::runtime::guard::{Hook, HookVerdict};
 use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{acceptable, say};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::steps::Steps;
-use proofmark::runtime::view::Environment;
-use proofmark::sim::driver::{Mode, key as sim_key, run as simulate};
+use proofmark::sim::driver::{Mode, bundle, hooks, key as sim_key, run as simulate};
 use proofmark::sim::explore::session_seed;
 use proofmark::sim::scene::Scene;
 use proofmark::sim::swarm::Swarm;
-use proofmark::tool::intent::Intent;
 
 use crate::played::{Saying, Ticking, broken, run, yes};
 use crate::resume::{killed, sound};
@@ -66,51 +62,20 @@ fn simulated(scene: &Scene, entries: &[Entry]) -> Resolved {
             _ => {}
         }
     }
-    let spec = |name: &str, point, observer, global| HookSpec {
-        name: name.to_owned(),
-        point,
-        priority: 1,
-        observer,
-        global,
-    };
-    Resolved {
-        hooks: Hooks::new(vec![
-            spec("gatekeeper", Point::BeforeCall, false, false),
-            spec("watcher", Point::BeforeCall, true, true),
-            spec("watcher", Point::AfterCall, true, false),
-            spec("mourner", Point::OnError, true, true),
-        ]),
-        registry: Arc::clone(&scene.registry),
-        principal: scene.principal.clone(),
-        rules: Arc::clone(&scene.rules),
-        environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
-        excluded: scene.excluded.clone(),
-        availability: Arc::clone(&scene.availability),
-        knobs,
-        intent: ("rules".to_owned(), Intent::default()),
-        broker: scene.broker.clone(),
-        receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: sim_key() }),
-        views: Arc::clone(&scene.views),
-    }
+    Resolved { knobs, ..bundle(scene, hooks()) }
 }
 
 fn simulated_parts(scene: &Scene, cut: &Journal) -> Parts {
     let hook: Arc<dyn Hook> = Arc::new(Saying("none", HookVerdict::Pass));
     let names = ["gatekeeper", "watcher", "mourner"];
     let answers = (0..40).map(|_| ("*".to_owned(), yes())).collect();
+    let resolved = Arc::new(simulated(scene, cut.entries()));
+    let approver = Box::new(Person::new(answers));
     Parts {
-        delegates: BTreeMap::new(),
-        simulated: proofmark::runtime::exec::Acts::default(),
-        sinks: Vec::new(),
-        id: "sim".into(),
-        resolved: Arc::new(simulated(scene, cut.entries())),
-        steps: Steps::REAL,
         world: Box::new(Ticking::from(cut.entries().last().map_or(0, |last| last.at))),
-        provider: Box::new(Done("sim")),
         others: BTreeMap::from([("other".into(), Box::new(Done("other")) as Box<dyn Provider>)]),
-        approver: Box::new(Person::new(answers)),
         hooks: names.map(|name| (name.to_owned(), Arc::clone(&hook))).into(),
-        workspace: Workspace::default(),
+        ..Parts::new("sim".into(), resolved, Box::new(Done("sim")), approver)
     }
 }
 

@@ -12,14 +12,13 @@ use proofmark::law::law::Verdict as LawVerdict;
 use proofmark::runtime::credential::Broker;
 use proofmark::runtime::dialect::{Dialect, Message, RawCall, Reply, ToolList, Transcript};
 use proofmark::runtime::evidence::receipt::ReceiptKey;
-use proofmark::runtime::exec::{Acts, Workspace};
+
 use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::{AnswerScope, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call, say};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::TurnEnd;
-use proofmark::runtime::turn::steps::Steps;
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;
 use proofmark::tool::intent::Intent;
@@ -64,32 +63,25 @@ impl Setting {
         let excluded: BTreeSet<ToolId> =
             self.excluded.iter().filter_map(|name| ToolId::parse(name)).collect();
         let answers = self.answers.into_iter().map(|(tool, said)| (tool.to_owned(), said));
+        let resolved = Arc::new(Resolved {
+            hooks: Hooks::default(),
+            registry: Arc::new(scene.registry),
+            principal: scene.principal,
+            rules: Arc::new(scene.rules),
+            environment: scene.environment,
+            excluded,
+            availability: Arc::default(),
+            knobs,
+            intent: ("rules".to_owned(), Intent::default()),
+            broker: Broker::new(BTreeMap::new()),
+            receipt_key: Some(ReceiptKey { id: "test".to_owned(), key: key() }),
+            views: Arc::default(),
+        });
+        let provider = Box::new(Scripted::new(self.steps.into()));
+        let approver = Box::new(Person::new(answers.collect()));
         Session::open(Parts {
-            id: "s1".into(),
-            resolved: Arc::new(Resolved {
-                hooks: Hooks::default(),
-                registry: Arc::new(scene.registry),
-                principal: scene.principal,
-                rules: Arc::new(scene.rules),
-                environment: scene.environment,
-                excluded,
-                availability: Arc::default(),
-                knobs,
-                intent: ("rules".to_owned(), Intent::default()),
-                broker: Broker::new(BTreeMap::new()),
-                receipt_key: Some(ReceiptKey { id: "test".to_owned(), key: key() }),
-                views: Arc::default(),
-            }),
-            steps: Steps::REAL,
             world: Box::new(Ticking::default()),
-            provider: Box::new(Scripted::new(self.steps.into())),
-            approver: Box::new(Person::new(answers.collect())),
-            others: BTreeMap::new(),
-            hooks: BTreeMap::new(),
-            workspace: Workspace::default(),
-            delegates: BTreeMap::new(),
-            sinks: Vec::new(),
-            simulated: Acts::default(),
+            ..Parts::new("s1".into(), resolved, provider, approver)
         })
     }
 }

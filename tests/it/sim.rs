@@ -10,16 +10,13 @@ use proofmark::journal::{Entry, Journal};
 use proofmark::law::Judge;
 use proofmark::law::law::Verdict as LawVerdict;
 use proofmark::runtime::BoxFuture;
-use proofmark::runtime::evidence::receipt::ReceiptKey;
-use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::{Envelope, Hook, HookCall, HookVerdict, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::steps::Steps;
-use proofmark::runtime::view::Environment;
-use proofmark::sim::driver::{Mode, key, run};
+use proofmark::sim::driver::{Mode, bundle, key, run};
 use proofmark::sim::explore::{Bench, exhaustive, random, replay, session_seed, shrink};
 use proofmark::sim::mutant::steps;
 use proofmark::sim::parity::{Script, simulated, story};
@@ -128,34 +125,15 @@ fn driven(scene: &Scene, script: &Script) -> Journal {
         .iter()
         .flat_map(|(tool, said)| std::iter::repeat_n((tool.clone(), said.clone()), 20))
         .collect();
+    let resolved = Arc::new(Resolved { knobs, ..bundle(scene, Hooks::default()) });
+    let provider = Box::new(Scripted::new(steps.into()));
+    let approver = Box::new(Person::new(answers));
     let mut session = Session::open(Parts {
-        delegates: BTreeMap::new(),
-        simulated: proofmark::runtime::exec::Acts::default(),
-        sinks: Vec::new(),
-        id: "sim".into(),
-        resolved: Arc::new(Resolved {
-            hooks: Hooks::default(),
-            registry: Arc::clone(&scene.registry),
-            principal: scene.principal.clone(),
-            rules: Arc::clone(&scene.rules),
-            environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
-            excluded: scene.excluded.clone(),
-            availability: Arc::clone(&scene.availability),
-            knobs,
-            intent: ("rules".to_owned(), proofmark::tool::intent::Intent::default()),
-            broker: scene.broker.clone(),
-            receipt_key: Some(ReceiptKey { id: "sim".to_owned(), key: key() }),
-            views: Arc::clone(&scene.views),
-        }),
-        steps: Steps::REAL,
         world: Box::new(SimWorld::default()),
-        provider: Box::new(Scripted::new(steps.into())),
-        others: BTreeMap::new(),
-        approver: Box::new(Person::new(answers)),
         hooks: ["gatekeeper", "watcher"]
             .map(|name| (name.to_owned(), Arc::new(Silent) as Arc<dyn Hook>))
             .into(),
-        workspace: Workspace::default(),
+        ..Parts::new("sim".into(), resolved, provider, approver)
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let envelope = Envelope {

@@ -19,7 +19,6 @@ use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, 
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::surface::Sink;
-use proofmark::runtime::turn::steps::Steps;
 use proofmark::runtime::view::Availability;
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;
@@ -114,32 +113,26 @@ impl Stage {
         };
         let script = || Box::new(Scripted::new(self.steps.into())) as Box<dyn Provider>;
         let provider = self.provider.unwrap_or_else(script);
+        let resolved = Arc::new(Resolved {
+            hooks: Hooks::default(),
+            registry: Arc::new(scene.registry),
+            principal: dev(self.scopes),
+            rules: Arc::new(scene.rules),
+            environment: scene.environment,
+            excluded,
+            availability: Arc::new(self.availability),
+            knobs: self.knobs,
+            intent: ("rules".to_owned(), Intent::default()),
+            broker: Broker::new(self.secrets),
+            receipt_key: Some(ReceiptKey { id: "test".to_owned(), key: key() }),
+            views: Arc::default(),
+        });
         Session::open(Parts {
-            simulated: proofmark::runtime::exec::Acts::default(),
-            id: "s1".into(),
-            resolved: Arc::new(Resolved {
-                hooks: Hooks::default(),
-                registry: Arc::new(scene.registry),
-                principal: dev(self.scopes),
-                rules: Arc::new(scene.rules),
-                environment: scene.environment,
-                excluded,
-                availability: Arc::new(self.availability),
-                knobs: self.knobs,
-                intent: ("rules".to_owned(), Intent::default()),
-                broker: Broker::new(self.secrets),
-                receipt_key: Some(ReceiptKey { id: "test".to_owned(), key: key() }),
-                views: Arc::default(),
-            }),
-            steps: Steps::REAL,
             world,
-            provider,
-            approver,
-            others: BTreeMap::new(),
-            hooks: BTreeMap::new(),
             workspace: Workspace::new(self.files),
             delegates: self.delegates,
             sinks: self.sinks,
+            ..Parts::new("s1".into(), resolved, provider, approver)
         })
     }
 }

@@ -1,7 +1,5 @@
 //! The agent's state is what its journal says, at every entry.
 
-use std::sync::Arc;
-
 use proofmark::base::choice::Random;
 use proofmark::base::world::World;
 use proofmark::journal::event::turn::{
@@ -12,17 +10,15 @@ use proofmark::journal::{Entry, Event, Journal};
 use proofmark::runtime::context::{Bundle, MAX_CHARS, bundle};
 use proofmark::runtime::guard::{AnswerScope, Hooks, Verdict};
 use proofmark::runtime::provider::scripted::say;
-use proofmark::runtime::resolved::{Knobs, Resolved};
+use proofmark::runtime::resolved::Resolved;
 use proofmark::runtime::state::{AgentState, Stage};
 use proofmark::runtime::turn::steps::Steps;
-use proofmark::runtime::view::Environment;
-use proofmark::sim::driver::{Mode, run as simulate};
+use proofmark::sim::driver::{Mode, bundle as simulated, run as simulate};
 use proofmark::sim::explore::session_seed;
 use proofmark::sim::scene::Scene;
 use proofmark::sim::swarm::Swarm;
 use proofmark::tool::descriptor::OutputExposure;
 use proofmark::tool::id::ToolId;
-use proofmark::tool::intent::Intent;
 
 use crate::played::{Play, Ticking, calls, played, run, step};
 use crate::tools::tool;
@@ -65,20 +61,7 @@ fn every_view_of_simulated_sessions_follows_too() {
         let mut choices = Random::new(session_seed(7, number));
         let swarm = Swarm::draw(&mut choices);
         let record = simulate(&scene, &Steps::REAL, (swarm, Mode::Chance), &mut choices);
-        let bundle = Resolved {
-            hooks: Hooks::default(),
-            registry: Arc::clone(&scene.registry),
-            principal: scene.principal.clone(),
-            rules: Arc::clone(&scene.rules),
-            environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
-            excluded: scene.excluded.clone(),
-            availability: Arc::clone(&scene.availability),
-            knobs: Knobs::default(),
-            intent: ("rules".to_owned(), Intent::default()),
-            broker: scene.broker.clone(),
-            receipt_key: None,
-            views: Arc::clone(&scene.views),
-        };
+        let bundle = simulated(&scene, Hooks::default());
         different += usize::from(views_follow(&record.journal, &bundle) > 1);
     }
     assert!(different > 20, "views change while sessions run: {different}");

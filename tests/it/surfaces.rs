@@ -8,10 +8,11 @@ use proofmark::base::choice::{Choices, Random};
 use proofmark::base::digest::Digest;
 use proofmark::base::secret::{CANARY_PREFIX, Secret, SecretSet};
 use proofmark::journal::{Blobs, Entry, Event, Journal, format};
+use proofmark::runtime::guard::Envelope;
 use proofmark::runtime::guard::Verdict;
 use proofmark::runtime::provider::scripted::say;
 use proofmark::runtime::resolved::Knobs;
-use proofmark::runtime::session::Remote;
+use proofmark::runtime::session::{Parts, Remote, Session};
 use proofmark::runtime::surface::{Emission, Limits, Phase, Renderer, Sink, Surface};
 use proofmark::runtime::turn::TurnEnd;
 use proofmark::runtime::turn::driver::Signal;
@@ -21,6 +22,7 @@ use proofmark::sim::scene::{Scene, secret};
 use proofmark::sim::swarm::Swarm;
 use proptest::prelude::*;
 
+use crate::played::Play;
 use crate::stage::{Stage, block_on, calls_of, ends, judged, step};
 use crate::tools::tool;
 
@@ -392,6 +394,30 @@ fn a_start_is_shown_before_anything_runs() {
         assert!(started < shown && shown < ended, "{call}: {started} {shown} {ended}");
     }
     recorded(journal, &kept);
+}
+
+/// A turn whose last call is closed as the turn ends: what is shown of it is recorded behind the
+/// end, and a session that is resumed there once took the turn for an open one.
+#[test]
+fn what_left_behind_the_end_of_a_turn_opens_it_no_more() {
+    let steps = vec![calls_of(&[("mail_send", "{}")])];
+    let play = Play::new(vec![tool("mail.send", "L4", "")], steps);
+    let (_, sink) = keeping();
+    let mut session = Session::open(Parts { sinks: vec![sink], ..play.parts() });
+    let mut cancels = |entry: &Entry| match &entry.event {
+        Event::ApprovalRequested(_) => vec![Signal::Cancel("enough".to_owned())],
+        _ => Vec::new(),
+    };
+    let turn = session.turn_from("go".to_owned(), Envelope::default(), &mut cancels);
+    assert_eq!(block_on(turn), TurnEnd::Cancelled("enough".to_owned()));
+    let (journal, _) = session.close();
+    let last = |behind: usize| journal.entries().iter().rev().nth(behind).unwrap().event.name();
+    assert_eq!([last(0), last(1), last(2)], ["SurfaceEmitted", "SurfaceEmitted", "TurnFinished"]);
+    for after in 0..3 {
+        let kept = journal.entries()[..journal.entries().len() - after].to_vec();
+        let cut = Journal::from_parts(kept, journal.blobs().clone());
+        assert!(!Session::resume(play.parts(), cut).unwrap().is_open(), "{after}");
+    }
 }
 
 #[test]

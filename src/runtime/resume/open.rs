@@ -127,6 +127,9 @@ pub(super) struct Reading<'a> {
     state: AgentState,
     calls: BTreeMap<Arc<str>, Call>,
     open: Option<Open>,
+    /// The last turn that ended. What leaves by a surface is recorded behind the end of its turn,
+    /// and opens it no more.
+    over: Option<Arc<str>>,
 }
 
 impl<'a> Reading<'a> {
@@ -138,12 +141,14 @@ impl<'a> Reading<'a> {
             state: AgentState::default(),
             calls: BTreeMap::new(),
             open: None,
+            over: None,
         }
     }
 
     /// Takes the next entry.
     pub(super) fn take(&mut self, entry: &Entry) -> Result<(), ResumeError> {
         if let Some(turn) = &entry.turn
+            && self.over.as_ref() != Some(turn)
             && self.open.as_ref().is_none_or(|open| open.turn != *turn)
         {
             self.open = Some(Open::new(Arc::clone(turn), entry.at, self.place));
@@ -195,7 +200,10 @@ impl<'a> Reading<'a> {
                     *acknowledged = true;
                 }
             }
-            Event::TurnFinished(_) => self.open = None,
+            Event::TurnFinished(_) => {
+                self.open = None;
+                self.over.clone_from(&entry.turn);
+            }
             _ => {}
         }
     }

@@ -34,6 +34,9 @@ pub const MAX_DEPTH: u32 = 3;
 /// The ingress of a delegate's message.
 pub const INGRESS: &str = "delegate";
 
+/// Why the turn of a delegate ends whose parent tore it down.
+pub const PARENT_GONE: &str = "its parent was cancelled";
+
 /// Runs the delegates of one session.
 #[derive(Clone, Copy)]
 pub struct Nested<'a> {
@@ -73,7 +76,8 @@ impl Delegate for Nested<'_> {
         stop: &'a Notify,
     ) -> BoxFuture<'a, DelegateResult> {
         Box::pin(async move {
-            match self.refusal(&request) {
+            let known = self.agents.contains_key(&request.agent);
+            match refusal(&request, (self.depth, known)) {
                 Some(refused) => refused,
                 None => self.session(&request, world, stop).await,
             }
@@ -82,36 +86,24 @@ impl Delegate for Nested<'_> {
 }
 
 /// How a delegate's turn ended, and why where that alone does not say it.
-struct Ended {
+#[derive(Debug)]
+pub struct Ended {
     /// `Err`: what a panic said.
-    end: Result<TurnEnd, String>,
+    pub end: Result<TurnEnd, String>,
     /// Whether the parent tore it down.
-    stopped: bool,
+    pub stopped: bool,
     /// Whether it spent more tokens than it has.
-    overspent: bool,
+    pub overspent: bool,
 }
 
 impl Nested<'_> {
-    fn refusal(&self, request: &DelegateRequest) -> Option<DelegateResult> {
-        let refused = |code: &str, message: String| {
-            DelegateResult::without(DelegateStatus::Refused, (Blame::Operator, code), message)
-        };
-        if self.depth >= MAX_DEPTH {
-            let message = format!("delegates may stand {MAX_DEPTH} deep and no deeper");
-            return Some(refused("too_deep", message));
-        }
-        let known = self.agents.contains_key(&request.agent);
-        let message = || format!("there is no agent `{}`", request.agent);
-        (!known).then(|| refused("no_agent", message()))
-    }
-
     async fn session(
         &self,
         request: &DelegateRequest,
         mut world: Box<dyn World>,
         stop: &Notify,
     ) -> DelegateResult {
-        let bundle = self.bundle(request);
+        let bundle = bundle(self.resolved, request);
         let mut log = Log::new(Arc::clone(&request.child));
         opening(&mut log, &mut *world, &bundle, self.channel);
         let mut transcript = Transcript::new();
@@ -141,13 +133,9 @@ impl Nested<'_> {
         let (send, mut signals) = mpsc::unbounded_channel();
         let secrets = self.secrets.clone();
         let mut renderer = Renderer::new(self.limits, INGRESS, &request.agent, secrets);
-        let (mut spent, most) = (0_u64, request.budget.tokens);
+        let mut spending = Spending::new(request);
         let mut watch = |entry: &Entry| {
-            let before = spent > most;
-            spent = spent.saturating_add(tokens(&entry.event));
-            let over = !before && spent > most;
-            let why = || Signal::Cancel(format!("its budget of {most} tokens is spent"));
-            over.then(why).into_iter().collect::<Vec<Signal>>()
+            spending.count(&entry.event).map(Signal::Cancel).into_iter().collect::<Vec<Signal>>()
         };
         let parties = Parties {
             providers: self.agents,
@@ -160,10 +148,7 @@ impl Nested<'_> {
             shown: Shown { sinks: self.sinks, renderer: &mut renderer },
             delegate: self,
         };
-        let envelope = Envelope { ingress: Some(INGRESS.to_owned()), ..Envelope::default() };
-        let provider = Arc::clone(&request.agent);
-        let first = Input::Begin { text: request.message(), envelope, provider };
-        let turn = Turn::with(request.activated.within(&cx.resolved.scoped()));
+        let (turn, first) = beginning(request, cx.resolved);
         let mut work = Box::pin(caught(drive(turn, first, parties, cx)));
         let mut stopped = false;
         let end = tokio::select! {
@@ -171,48 +156,96 @@ impl Nested<'_> {
             () = stop.notified() => {
                 stopped = true;
                 // The turn takes it before anything else; it is over when its calls are gone.
-                let _there = send.send(Signal::Cancel("its parent was cancelled".to_owned()));
+                let _there = send.send(Signal::Cancel(PARENT_GONE.to_owned()));
                 work.as_mut().await
             }
             end = work.as_mut() => end,
         };
         drop(work);
         cx.log.set_turn(None);
-        Ended { end, stopped, overspent: spent > most }
+        Ended { end, stopped, overspent: spending.is_over() }
+    }
+}
+
+/// Why a delegate cannot begin; `None` when it can. `depth` is how deep the session stands that
+/// delegates, `known` whether somebody proposes for the agent.
+pub fn refusal(request: &DelegateRequest, (depth, known): (u32, bool)) -> Option<DelegateResult> {
+    let refused = |code: &str, message: String| {
+        DelegateResult::without(DelegateStatus::Refused, (Blame::Operator, code), message)
+    };
+    if depth >= MAX_DEPTH {
+        let message = format!("delegates may stand {MAX_DEPTH} deep and no deeper");
+        return Some(refused("too_deep", message));
+    }
+    let message = || format!("there is no agent `{}`", request.agent);
+    (!known).then(|| refused("no_agent", message()))
+}
+
+/// The bundle of the session that delegates, narrowed to what its delegate is given.
+pub fn bundle(parent: &Resolved, request: &DelegateRequest) -> Resolved {
+    let (by, intent) = ("subagent".to_owned(), parent.intent.1.clone());
+    let goal = request.goal.clone();
+    let allowed: Vec<String> = request.tools.iter().map(ToString::to_string).collect();
+    let budget = request.budget;
+    let scopes = request.scopes.intersection(&parent.principal.scopes).cloned().collect();
+    Resolved {
+        hooks: parent.hooks.clone(),
+        registry: Arc::clone(&parent.registry),
+        principal: Principal { id: parent.principal.id.clone(), scopes },
+        rules: Arc::clone(&parent.rules),
+        environment: parent.environment.clone(),
+        excluded: parent.excluded.clone(),
+        availability: Arc::new(parent.availability.delegated(&allowed)),
+        knobs: Knobs {
+            iteration_cap: budget.turns,
+            call_budget: budget.calls,
+            turn_deadline_ms: Some(budget.timeout_ms),
+            ..parent.knobs.clone()
+        },
+        intent: (by, Intent { user_goal: goal.clone(), current_task: goal, ..intent }),
+        broker: parent.broker.clone(),
+        receipt_key: parent.receipt_key.clone(),
+        views: Arc::clone(&parent.views),
+    }
+}
+
+/// The one turn of a delegate, and its first input.
+pub fn beginning(request: &DelegateRequest, bundle: &Resolved) -> (Turn, Input) {
+    let envelope = Envelope { ingress: Some(INGRESS.to_owned()), ..Envelope::default() };
+    let provider = Arc::clone(&request.agent);
+    let first = Input::Begin { text: request.message(), envelope, provider };
+    (Turn::with(request.activated.within(&bundle.scoped())), first)
+}
+
+/// What a delegate has spent of its tokens.
+#[derive(Debug, Clone, Copy)]
+pub struct Spending {
+    spent: u64,
+    most: u64,
+}
+
+impl Spending {
+    /// Nothing yet of what the request gives.
+    pub fn new(request: &DelegateRequest) -> Self {
+        Self { spent: 0, most: request.budget.tokens }
     }
 
-    /// The parent's bundle, narrowed.
-    fn bundle(&self, request: &DelegateRequest) -> Resolved {
-        let parent = self.resolved;
-        let (by, intent) = ("subagent".to_owned(), parent.intent.1.clone());
-        let goal = request.goal.clone();
-        let allowed: Vec<String> = request.tools.iter().map(ToString::to_string).collect();
-        let budget = request.budget;
-        let scopes = request.scopes.intersection(&parent.principal.scopes).cloned().collect();
-        Resolved {
-            hooks: parent.hooks.clone(),
-            registry: Arc::clone(&parent.registry),
-            principal: Principal { id: parent.principal.id.clone(), scopes },
-            rules: Arc::clone(&parent.rules),
-            environment: parent.environment.clone(),
-            excluded: parent.excluded.clone(),
-            availability: Arc::new(parent.availability.delegated(&allowed)),
-            knobs: Knobs {
-                iteration_cap: budget.turns,
-                call_budget: budget.calls,
-                turn_deadline_ms: Some(budget.timeout_ms),
-                ..parent.knobs.clone()
-            },
-            intent: (by, Intent { user_goal: goal.clone(), current_task: goal, ..intent }),
-            broker: parent.broker.clone(),
-            receipt_key: parent.receipt_key.clone(),
-            views: Arc::clone(&parent.views),
-        }
+    /// Counts an entry of the delegate's record; why its turn must end, said once.
+    pub fn count(&mut self, event: &Event) -> Option<String> {
+        let before = self.is_over();
+        self.spent = self.spent.saturating_add(tokens(event));
+        let over = !before && self.is_over();
+        over.then(|| format!("its budget of {} tokens is spent", self.most))
+    }
+
+    /// Whether it has spent more than it has.
+    pub fn is_over(&self) -> bool {
+        self.spent > self.most
     }
 }
 
 /// What a delegate gives back. Its own record is the last; those below it stand before.
-fn result(
+pub fn result(
     request: &DelegateRequest,
     ended: Ended,
     (records, transcript): (&[Journal], &Transcript),

@@ -133,7 +133,7 @@ pub async fn drive(
 }
 
 /// Shows what was recorded since, and records that it was shown.
-fn show(shown: &mut Shown<'_>, since: usize, cx: &mut Lent<'_>) {
+pub fn show(shown: &mut Shown<'_>, since: usize, cx: &mut Lent<'_>) {
     if shown.sinks.is_empty() {
         return;
     }

@@ -18,8 +18,10 @@ use crate::runtime::turn::control::{LoopVerdict, Round, loop_guard};
 use crate::runtime::turn::schedule::{Dispatch, OnCancel, on_cancel};
 use crate::runtime::turn::slots::Stage;
 use crate::runtime::turn::steps::{Next, Steps};
+use crate::runtime::view::Lease;
 use crate::sim::explore::{Bench, replay, session_seed};
 use crate::sim::scene::Scene;
+use crate::tool::id::ToolId;
 
 /// One mistake.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,16 @@ macro_rules! mutants {
             steps: || Steps { $field: $value, ..Steps::REAL },
         }),+]
     };
+}
+
+/// The name by which the reference model notices.
+pub const ORACLE: &str = "oracle";
+
+impl StepMutant {
+    /// Whether a law notices it: only the reference model knows what no journal holds.
+    pub fn is_in_journals(&self) -> bool {
+        self.by.iter().any(|name| *name != ORACLE)
+    }
 }
 
 /// All decision mutants.
@@ -177,10 +189,20 @@ const TABLE: &[StepMutant] = mutants! {
             }
         }
         "no-cap" ["caps-respected"] { next: |_, _| Next::Ask }
+        "hand-over-what-waits" ["child-within-parent", "oracle"] {
+            delegated: |_, view| view.leases.iter().chain(view.waiting.iter()).map(id).collect()
+        }
+        "hand-over-all-that-is-shown" ["oracle"] {
+            delegated: |_, view| view.leases.iter().map(id).collect()
+        }
         "find-nothing" ["activation-grants-nothing", "oracle"] {
             activate: |_, found, _| found.to_vec()
         }
 };
+
+fn id(lease: &Lease) -> ToolId {
+    lease.tool.id().clone()
+}
 
 /// Reasoning is listened to like speech.
 fn rehearsed(dialect: Dialect, reply: &Reply, rules: TextRules) -> (Option<String>, Vec<RawCall>) {
@@ -221,8 +243,7 @@ pub struct StepGraded {
 /// seed.
 pub fn grade(scene: &Scene, mutant: &StepMutant, seed: u64, sessions: u64) -> StepGraded {
     let (steps, real) = ((mutant.steps)(), Steps::REAL);
-    // A view is remembered without the decision that exposed its tools: the mutant has its own.
-    let apart = Scene { views: Arc::default(), ..scene.clone() };
+    let apart = scene.apart();
     let (mut bench, mut sound) = (Bench::new(&apart, &steps), Bench::new(scene, &real));
     let mut graded = StepGraded {
         name: mutant.name,

@@ -23,7 +23,6 @@ use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, 
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::TurnEnd;
-use proofmark::runtime::turn::steps::Steps;
 use proofmark::runtime::view::{Availability, Environment};
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;
@@ -142,19 +141,13 @@ impl Play {
         let hooks = self.hooks.into_iter();
         let hooks: BTreeMap<String, Arc<dyn Hook>> =
             hooks.map(|(spec, says)| (spec.name, hook(says))).collect();
+        let provider = Box::new(Scripted::new(self.script.into()));
+        let approver = Box::new(Person::new(answers.collect()));
         Session::open(Parts {
-            delegates: BTreeMap::new(),
-            simulated: proofmark::runtime::exec::Acts::default(),
-            sinks: Vec::new(),
-            id: "s1".into(),
-            resolved,
-            steps: Steps::REAL,
             world: Box::new(Clock { tick: 1, ..Clock::default() }),
-            provider: Box::new(Scripted::new(self.script.into())),
-            others: BTreeMap::new(),
-            approver: Box::new(Person::new(answers.collect())),
             hooks,
             workspace: self.workspace,
+            ..Parts::new("s1".into(), resolved, provider, approver)
         })
     }
 
