@@ -17,6 +17,7 @@ use crate::journal::{Event, Journal};
 use crate::runtime::dialect::{Dialect, Payload, Transcript};
 use crate::runtime::evidence::receipt::ReceiptKey;
 use crate::runtime::exec::{Ran, Ready};
+use crate::runtime::guard::limits::Thresholds;
 use crate::runtime::guard::repeat::DuplicateScope;
 use crate::runtime::guard::{ApprovalRequest, Envelope, Grants, HookCall, HookSpec, Hooks, Point};
 use crate::runtime::provider::scripted::acceptable;
@@ -195,6 +196,9 @@ fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
     }
     if set(Kind::Tight) {
         knobs.max_tool_result_chars = 60;
+    }
+    if set(Kind::Impatient) {
+        knobs.loop_limits.identical = Thresholds { warn: 2, block: 3, stop: 3 };
     }
     if set(Kind::Budget) {
         knobs.call_budget = Some(2);

@@ -150,7 +150,7 @@ pub const TOOLS: [Tool; 17] = [
         "quiet.read",
         Class::Free,
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:quiet'], writes: []}\n\
-         observability: {logArgs: false}\nhooks: {postCall: [watcher]}",
+         observability: {logArgs: false, logResultPreview: false}\nhooks: {postCall: [watcher]}",
     ),
     tool(
         "gate.pass",

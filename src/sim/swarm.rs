@@ -122,6 +122,8 @@ kinds! {
     Text "text",
     /// Nobody can be asked.
     NonInteractive "non_interactive",
+    /// The loop guard has little patience.
+    Impatient "impatient",
 }
 
 /// What exists this time, and what was drawn.

@@ -30,6 +30,7 @@ mod policy;
 mod prompts;
 mod redaction;
 mod resume;
+mod resume_guards;
 mod resume_simulated;
 mod rules;
 mod session;

@@ -202,7 +202,11 @@ impl<'a> Reading<'a> {
 
     fn append(&mut self, fact: &TranscriptAppended, seq: u64) -> Result<(), ResumeError> {
         for message in &fact.messages {
-            let text = text(self.journal, &message.text, seq)?;
+            let called = message.call.as_deref().and_then(|call| self.calls.get(call));
+            let text = match called {
+                Some(call) => call.result(self.journal, &message.text, seq)?,
+                None => text(self.journal, &message.text, seq)?,
+            };
             let message = match (message.role.as_str(), &message.call) {
                 ("tool", Some(call)) => {
                     let call: Arc<str> = call.as_str().into();

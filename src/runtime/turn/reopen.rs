@@ -171,6 +171,8 @@ pub struct Ended {
     pub event: u64,
     /// What follows it.
     pub pending: Pending,
+    /// What the model is shown.
+    pub shown: Arc<str>,
     /// What of it is recorded.
     pub had: Had,
     /// Its tool.
@@ -316,8 +318,8 @@ impl Turn {
                 }
             }
             Left::Ended(ended) => {
-                let Ended { event, pending, had, tool, unwatched } = *ended;
-                let end = self.record_pending(slot, event, (pending, &had), cx);
+                let Ended { event, pending, shown, had, tool, unwatched } = *ended;
+                let end = self.record_pending(slot, event, (pending, shown, &had), cx);
                 self.settle_unwatched(slot, end, (&tool, &unwatched), cx);
             }
             Left::Failed(attempted) => self.last_attempt(slot, *attempted, cx),

@@ -4,6 +4,7 @@
 mod approval;
 mod cancel;
 mod dedup;
+mod delegate;
 mod events;
 pub mod hand;
 mod history;
@@ -16,6 +17,7 @@ mod policy;
 mod receipt;
 pub mod record;
 mod redact;
+mod resume;
 pub mod scene;
 mod text;
 mod validate;
@@ -31,7 +33,7 @@ use crate::support;
 type Row = (&'static str, fn());
 
 /// All tables, by the boundary that a row speaks about.
-const TABLES: [(&str, &[Row]); 15] = [
+const TABLES: [(&str, &[Row]); 17] = [
     ("text", text::ROWS),
     ("validate", validate::ROWS),
     ("approval", approval::ROWS),
@@ -47,6 +49,8 @@ const TABLES: [(&str, &[Row]); 15] = [
     ("events", events::ROWS),
     ("policy", policy::ROWS),
     ("mcp", mcp::ROWS),
+    ("delegate", delegate::ROWS),
+    ("resume", resume::ROWS),
 ];
 
 /// Every row of a table holds; all that do not are named.

@@ -19,6 +19,7 @@ use proofmark::runtime::guard::{
     AnswerScope, Hook, HookCall, HookSpec, HookVerdict, Hooks, Point, Verdict,
 };
 use proofmark::runtime::policy::Rules;
+use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
@@ -66,6 +67,8 @@ pub struct Play {
     pub secrets: Vec<(&'static str, Secret)>,
     pub workspace: Workspace,
     pub turns: usize,
+    /// Delegates, each with its script.
+    pub agents: Vec<(&'static str, Vec<Step>)>,
 }
 
 impl Play {
@@ -82,6 +85,7 @@ impl Play {
             secrets: Vec::new(),
             workspace: Workspace::default(),
             turns: 1,
+            agents: Vec::new(),
         }
     }
 
@@ -142,8 +146,14 @@ impl Play {
         let hooks = self.hooks.into_iter();
         let hooks: BTreeMap<String, Arc<dyn Hook>> =
             hooks.map(|(spec, says)| (spec.name, hook(says))).collect();
+        let agents = self.agents.into_iter();
         Session::open(Parts {
-            delegates: BTreeMap::new(),
+            delegates: agents
+                .map(|(name, steps)| {
+                    let provider: Box<dyn Provider> = Box::new(Scripted::new(steps.into()));
+                    (Arc::from(name), provider)
+                })
+                .collect(),
             simulated: proofmark::runtime::exec::Acts::default(),
             sinks: Vec::new(),
             id: "s1".into(),
