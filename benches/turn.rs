@@ -104,10 +104,8 @@ fn session(resolved: &Arc<Resolved>, calls: usize) -> Session {
         RawCall::native(Some(format!("p{n}")), "note_read", format!("{{\"path\":\"n{n}.md\"}}"))
     };
     let replies = [call((0..calls).map(raw).collect()), say("Read.")];
-    let steps = replies.map(|reply| Step {
-        expect: ExpectedRequest::default(),
-        answer: Answer::Reply(reply),
-    });
+    let steps = replies
+        .map(|reply| Step { expect: ExpectedRequest::default(), answer: Answer::Reply(reply) });
     let provider = Box::new(Scripted::new(Vec::from(steps).into()));
     let hooks: BTreeMap<String, Arc<dyn Hook>> = ["guard", "watcher"]
         .map(|name| (name.to_owned(), Arc::new(Passes) as Arc<dyn Hook>))

@@ -15,9 +15,8 @@ use crate::journal::outcome::Outcome;
 fn span(index: &Index<'_>, start: Seen<'_, TurnStarted>) -> std::ops::Range<usize> {
     let turn = &start.entry.turn;
     let rest = index.entries.iter().enumerate().skip(start.at + 1);
-    let mut ends = rest.filter(|(_, entry)| {
-        entry.turn != *turn || matches!(entry.event, Event::TurnStarted(_))
-    });
+    let mut ends = rest
+        .filter(|(_, entry)| entry.turn != *turn || matches!(entry.event, Event::TurnStarted(_)));
     start.at..ends.next().map_or(index.entries.len(), |(at, _)| at)
 }
 
@@ -129,9 +128,9 @@ fn ends<'a>(
     for call in &index.calls {
         let ran = ran(call);
         let refusal = if ran.is_none() { refusal(index, call) } else { None };
-        let once = refusal.as_ref().is_none_or(|(end, _)| {
-            refused.insert((index.scopes().reply(call), end.kind))
-        });
+        let once = refusal
+            .as_ref()
+            .is_none_or(|(end, _)| refused.insert((index.scopes().reply(call), end.kind)));
         let Some((end, tool)) = ran.or(refusal) else { continue };
         if once && turn.contains(&end.at) && !exempt(tool) {
             ends.push(end);

@@ -47,7 +47,8 @@ fn left_open(index: &Index<'_>, id: &str, end: usize) -> Option<&'static str> {
 }
 
 /// A, its bounded results in the model's history: the message that answers a call holds the text
-/// that its settling names, at the length it names; or says that it was not logged and is lost. What the settling does not say is not judged.
+/// that its settling names, at the length it names, or says that it was not logged and is lost.
+/// What the settling does not say is not judged.
 pub(super) fn appended_as_settled(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     for call in &index.calls {

@@ -183,9 +183,9 @@ fn writes(call: &Call<'_>) -> Option<bool> {
 
 /// A, "a duplicate names the earlier call", and a legitimate repeat is not suppressed: what ends as
 /// a duplicate names, in both facts alike, an earlier call of the guard's scope with the same tool
-/// and arguments, which had not ended without starting; the tool is not exempt, and before a read no
-/// write succeeded in between. Of a question that a person has to answer, the second in one reply
-/// is always a duplicate.
+/// and arguments, which had not ended without starting; the tool is not exempt, and before a read
+/// no write succeeded in between. Of a question that a person has to answer, the second in one
+/// reply is always a duplicate.
 pub(super) fn duplicate_is_real(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let scopes = index.scopes();

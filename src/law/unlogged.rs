@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::index::Index;
 use super::law::{Scene, Tally};
 use crate::base::digest::Digest;
-use crate::journal::{Blobs, Event};
 use crate::journal::event::call::*;
 use crate::journal::event::turn::*;
+use crate::journal::{Blobs, Event};
 
 /// Whether the result of a call is not to be logged.
 pub(super) fn is_unlogged(index: &Index<'_>, call: &str) -> bool {

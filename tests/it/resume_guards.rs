@@ -76,7 +76,8 @@ fn a_refusal_counts_however_often_the_process_dies() {
             sound(&cut, &session, &key(), &place);
             let settled = outcomes(session.journal());
             // What was interrupted, or could not be made again, was no refusal.
-            let lost = settled.iter().filter(|o| matches!(**o, "interrupted" | "cancelled")).count();
+            let lost =
+                settled.iter().filter(|o| matches!(**o, "interrupted" | "cancelled")).count();
             assert_eq!(settled.len(), refusals + lost, "{place}: {settled:?}");
         }
     }
@@ -94,8 +95,7 @@ fn everything(journal: &Journal) -> String {
 #[test]
 fn a_result_that_was_not_logged_is_said_to_be_lost() {
     for quiet in ["{logResultPreview: false}", "{auditLevel: basic}", "{auditLevel: none}"] {
-        let more =
-            format!("observability: {quiet}\nexecution: {{simulatedOutput: '{WORDS}'}}\n");
+        let more = format!("observability: {quiet}\nexecution: {{simulatedOutput: '{WORDS}'}}\n");
         let tools = vec![tool("diary.read", "L0", &more), tool("file.read", "L0", "")];
         let two = [("diary_read", r#"{"path":"a"}"#), ("file_read", r#"{"path":"a"}"#)];
         let steps = vec![calls(&two), calls(&[("file_read", "{}")]), step(say("Read."))];

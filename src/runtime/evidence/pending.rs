@@ -39,8 +39,8 @@ pub struct Pending {
     pub cut: bool,
 }
 
-/// Keeps everything of a settled call beside the journal, but for what is shown, whose name is given.
-/// Returns the end, which names it, and what
+/// Keeps everything of a settled call beside the journal, but for what is shown, whose name is
+/// given. Returns the end, which names it, and what
 /// is to follow.
 pub fn keep(
     settled: Settled,

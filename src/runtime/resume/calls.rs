@@ -206,6 +206,11 @@ impl Call {
         self.proposed(call).map_or_else(nothing, |proposed| assistant_call(&proposed))
     }
 
+    /// Whether its arguments were kept.
+    pub(super) fn keeps_args(&self) -> bool {
+        !matches!(self.args, Kept::Nothing)
+    }
+
     /// As it can be proposed again; `None` where its arguments were not kept.
     fn proposed(&self, call: &Arc<str>) -> Option<Proposed> {
         let arguments = match &self.args {

@@ -81,6 +81,11 @@ impl Memory {
         (!polls).then(|| Round::refused((name, *args), tool, told, self.round))
     }
 
+    /// Digest of a call's arguments, where the record says it.
+    pub(super) fn args_of(&self, call: &Arc<str>) -> Option<Digest> {
+        self.made.get(call).map(|(_, args)| *args)
+    }
+
     /// The name and the arguments of a call as they are from here on.
     fn makes(&mut self, call: &Arc<str>, event: &Event) {
         let (name, args) = match event {

@@ -267,7 +267,8 @@ impl<'a> Reading<'a> {
                         attempted.round = memory.round_of(call, bundle.0);
                     }
                     let (shown, asked) = (known.shown(call), known.asked());
-                    reopening.push(Reopening { shown, asked, left });
+                    let unkept = memory.args_of(call).filter(|_| !known.keeps_args());
+                    reopening.push(Reopening { shown, asked, unkept, left });
                 }
                 Place::Batch(Box::new(Batch {
                     id: batch.batch.clone(),

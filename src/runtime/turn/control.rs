@@ -90,14 +90,15 @@ impl Turn {
         if !is_refusal(outcome, &same_reply) {
             return;
         }
-        let call = &self.slots.get(slot).shown;
+        let slot = self.slots.get(slot);
+        let call = &slot.shown;
         let view = self.view.as_ref();
         let tool = view.and_then(|compiled| compiled.view.resolve(&call.name).ok());
         if tool.is_some_and(|tool| cx.resolved.is_polling(tool)) {
             return;
         }
         let tool = tool.map(|tool| tool.id().clone());
-        let args = Arguments::read(&call.arguments).digest();
+        let args = slot.unkept.unwrap_or_else(|| Arguments::read(&call.arguments).digest());
         let round = Round::refused((&call.name, args), tool, Blobs::name(shown), self.round);
         add_refusal(&mut self.rounds, round);
     }

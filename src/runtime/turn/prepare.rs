@@ -56,7 +56,7 @@ impl Turn {
             facts.push((Arc::clone(&call), self.requested(&one)));
             let shown = assistant_call(&one);
             let stage = Stage::Proposed(Box::new(one), chain.clone());
-            slots.push(Slot { call, shown, stage, asked: false });
+            slots.push(Slot { call, shown, stage, asked: false, unkept: None });
         }
         let names = slots.iter().map(|slot| slot.call.to_string()).collect();
         self.slots = Slots::for_batch(slots);

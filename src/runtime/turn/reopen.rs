@@ -130,6 +130,8 @@ pub struct Reopening {
     pub shown: AssistantCall,
     /// Whether a person was asked about it.
     pub asked: bool,
+    /// Digest of its arguments, where they were not kept.
+    pub unkept: Option<Digest>,
     /// What became of it.
     pub left: Left,
 }
@@ -286,9 +288,9 @@ impl Turn {
         let (mut open, mut left) = (Vec::new(), Vec::new());
         for slot in slots {
             let call = Arc::clone(&slot.shown.call);
-            let (shown, asked) = (slot.shown, slot.asked);
-            open.push(Slot { call, shown, stage: Stage::Between, asked });
-            left.push(slot.left);
+            let Reopening { shown, asked, unkept, left: what } = slot;
+            open.push(Slot { call, shown, stage: Stage::Between, asked, unkept });
+            left.push(what);
         }
         self.slots = Slots::for_batch(open);
         for (slot, left) in left.into_iter().enumerate() {

@@ -31,7 +31,8 @@ fn family(calls: &[(&str, &str)], answers: Vec<(&'static str, Verdict)>) -> Fami
         tool("disk.wipe", "L5", ""),
         tool("mail.send", "L4", ""),
     ];
-    let script = vec![ask(&[GOAL]), ask(&[("doc_read", "{\"path\":\"secrets/k.txt\"}")]), say("ok")];
+    let script =
+        vec![ask(&[GOAL]), ask(&[("doc_read", "{\"path\":\"secrets/k.txt\"}")]), say("ok")];
     let agents = vec![("helper", vec![ask(calls), say("looked")])];
     let play = Play { rules: RULES, answers, agents, ..Play::new(tools, script) };
     let mut session: Session = play.open(&|_| unreachable!("no hooks"));
@@ -84,7 +85,7 @@ pub const ROWS: &[Row] = &[
         for (answers, end) in [
             (Vec::new(), "disk_wipe denied:no_approver"),
             // A plain yes is no word for what destroys.
-            (vec![("disk.wipe", yes(AnswerScope::Once))], "disk_wipe denied:approval_mismatch"),
+            (vec![("disk.wipe", yes(AnswerScope::Once))], "disk_wipe denied:operator"),
         ] {
             let family = family(&[("disk_wipe", "{}")], answers);
             assert_eq!(family.helper, [end]);

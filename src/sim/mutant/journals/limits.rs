@@ -72,13 +72,16 @@ fn circles(record: &Record<'_>, start: usize, warn: u32, until: usize) -> bool {
     let settled = record.in_session::<ToolCallSettled>(start).filter(|(at, _)| inside(*at));
     kinds.extend(settled.filter_map(|(at, fact)| {
         let (_, asked) = record.of_call::<ToolCallRequested>(at).next()?;
-        let refused = matches!(fact.outcome, Outcome::Rejected { .. } | Outcome::Unavailable { .. });
+        let refused =
+            matches!(fact.outcome, Outcome::Rejected { .. } | Outcome::Unavailable { .. });
         let alone = asked.index.is_none_or(|index| index == 0);
-        let changed =
-            record.has::<ToolCallRewritten>(at) || record.has::<ToolArgsValidated>(at);
+        let changed = record.has::<ToolCallRewritten>(at) || record.has::<ToolArgsValidated>(at);
         let args = canon::content_digest("args", asked.args.as_ref()?);
-        (refused && alone && !changed)
-            .then_some((format!("refused {}", asked.tool_id), args, fact.shown?))
+        (refused && alone && !changed).then_some((
+            format!("refused {}", asked.tool_id),
+            args,
+            fact.shown?,
+        ))
     }));
     kinds.sort();
     kinds.chunk_by(|a, b| a == b).any(|row| row.len() >= warn as usize)

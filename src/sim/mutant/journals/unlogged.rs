@@ -56,8 +56,9 @@ pub(super) fn forget_the_request(record: &Record<'_>) -> Maybe {
     let ((end, _), _) = end(record)?;
     let call = record.entry(end)?.call.as_deref();
     let mut appended = record.in_session::<TranscriptAppended>(end);
-    let (at, _) = appended
-        .find(|(_, fact)| fact.messages.iter().any(|m| m.call.is_some() && m.call.as_deref() == call))?;
+    let (at, _) = appended.find(|(_, fact)| {
+        fact.messages.iter().any(|m| m.call.is_some() && m.call.as_deref() == call)
+    })?;
     let mut opened = record.in_session::<SessionOpened>(end);
     if opened.any(|(place, _)| place > at) {
         return None;
