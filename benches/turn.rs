@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use criterion::measurement::{Measurement, WallTime};
 use criterion::{Criterion, criterion_group, criterion_main};
 use proofmark::base::secret::Secret;
 use proofmark::runtime::BoxFuture;
@@ -16,6 +17,7 @@ use proofmark::runtime::dialect::RawCall;
 use proofmark::runtime::evidence::receipt::ReceiptKey;
 use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::approver::Refusing;
+use proofmark::runtime::guard::limits::{LoopLimits, Thresholds};
 use proofmark::runtime::guard::{Hook, HookCall, HookSpec, HookVerdict, Hooks, Point};
 use proofmark::runtime::policy::{Principal, Rules};
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call, say};
@@ -67,6 +69,14 @@ fn registry(execution: &str) -> Arc<Registry> {
     Arc::new(must(Registry::new(vec![must(manifest::parse("note.read", &text))])))
 }
 
+/// Every result is longer than what is shown of it, and is stored as an artifact; and however many
+/// there are, the loop guard looks at them and has nothing to say.
+fn knobs() -> Knobs {
+    let never = Thresholds { warn: 1_000, block: 1_001, stop: 1_002 };
+    let loop_limits = LoopLimits { identical: never, ping_pong: never, no_progress: never };
+    Knobs { max_tool_result_chars: 200, loop_limits, ..Knobs::default() }
+}
+
 fn resolved(registry: Arc<Registry>) -> Arc<Resolved> {
     let spec = |name: &str, point, observer| HookSpec {
         name: name.to_owned(),
@@ -90,8 +100,7 @@ fn resolved(registry: Arc<Registry>) -> Arc<Resolved> {
         environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
         excluded: Default::default(),
         availability: Arc::new(Availability::default()),
-        // Every result is longer than what is shown of it, and is stored as an artifact.
-        knobs: Knobs { max_tool_result_chars: 200, ..Knobs::default() },
+        knobs: knobs(),
         intent: ("rules".to_owned(), Intent::default()),
         broker: Broker::new(secrets.into()),
         receipt_key: Some(ReceiptKey { id: "bench".to_owned(), key: Secret::new("a key") }),
@@ -129,9 +138,9 @@ fn turns(resolved: &Arc<Resolved>, calls: usize, times: u64) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..times {
         let mut session = session(resolved, calls);
-        let start = Instant::now();
+        let start = WallTime.start();
         let end = runtime.block_on(session.turn("Read the notes.".to_owned()));
-        spent += start.elapsed();
+        spent += WallTime.end(start);
         assert_eq!(end, TurnEnd::FinalText);
     }
     spent
