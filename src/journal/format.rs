@@ -219,6 +219,7 @@ mod tests {
             tool_id: "a".into(),
             args: Some(serde_json::json!({"x": [1, "é\n"]})),
             raw_args: None,
+            args_digest: None,
             provider_call_id: Some("p1".into()),
             index: Some(0),
             proposed_by: Some("model".into()),

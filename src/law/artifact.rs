@@ -8,7 +8,8 @@ use crate::journal::event::call::*;
 /// B8, "tool output above threshold must be stored as artifact, not injected fully into context":
 /// of a result above the session's limit the model is shown at most the limit, marked as cut
 /// (unless the view projects something else than the text), and the full output was stored before
-/// the call settled. Nothing above the limit is ever shown. Only results above the limit count.
+/// the call settled, unless it is not to be logged. Nothing above the limit is ever shown. Only
+/// results above the limit count.
 pub(super) fn large_output_stored(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let Some(limit) = index.opened.and_then(|opened| opened.max_tool_result_chars) else { return };
@@ -26,7 +27,8 @@ pub(super) fn large_output_stored(scene: &mut Scene<'_>, tally: &mut Tally) {
         let Some(finish) = large else { continue };
         tally.checked();
         let stored = call.before::<ArtifactPersisted>(settled.at);
-        let message = if stored.is_none_or(|stored| stored.fact.bytes == 0) {
+        let missing = stored.is_none_or(|stored| stored.fact.bytes == 0);
+        let message = if missing && !finish.fact.unlogged {
             "a result above the limit was not stored before its call settled"
         } else if !settled.fact.cut && shows_text(index, call) {
             "a result above the limit is shown as if it were whole"

@@ -11,7 +11,7 @@
 //! | `enable a [scope=S] [evidence=W]`, `block a` | ToolEnabled, ToolBlocked |
 //! | `user` | UserPromptSubmitted, TurnStarted of the next turn |
 //! | `view a,b [-x] [decision=D] [projection=P] [mcp=a] [skill=b]` | ViewCompiled |
-//! | `model [a,b]` | ModelRequested with the view's names, or these |
+//! | `model [a,b] [unlogged]` | ModelRequested with the view's names, or these |
 //! | `req 1 a, 2 b [loose]` | ModelReplied, ToolCallRequested each, BatchOpened (not if loose) |
 //! | `req 1 a, 2 a:1` | the same, the second call with the arguments of call 1 |
 //! | `rename 1 b [args=W]`, `val 1 [failed] [args=W]` | ToolCallRewritten, ToolArgsValidated |
@@ -21,14 +21,14 @@
 //! | `no 1`, `edit 1`, `late 1`, `gone 1` | the other four answers |
 //! | `grant 1 [id=G]`, `box 1 [mode=M] [enforced=E]` | GrantUsed, ToolSandboxPrepared |
 //! | `run 1 [class=C] [tool=T] [version=W] [args=W] [digest=W] [bare]` | ToolCallStarted |
-//! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W] [bare]` | AttemptFailed, ToolCallFinished |
+//! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W] [bare] [unlogged]` | how it ended |
 //! | `chk 1 [undeclared=R]` | ToolResultValidated |
 //! | `art 1 [of=2] [event=N] [eventless]` | ArtifactPersisted |
 //! | `rcpt 1 [result=W] [args=W] [forged]` | ReceiptIssued under [`key`] |
-//! | `set 1 OUTCOME [chars=N] [cut] [text=W] [bare]` | ToolCallSettled |
+//! | `set 1 OUTCOME [chars=N] [cut] [text=W] [told=W] [bare] [gone]` | ToolCallSettled |
 //! | `set 1 denied [by=D]`, `set 2 duplicate [of=1]` | the same; else by the last answer |
 //! | `app 1,2 [loose]`, `say W` | TranscriptAppended: the calls and results (loose: results only) |
-//! | `caps N [M]`, `circle N` | TurnStarted: iteration cap and call budget, loop threshold |
+//! | `caps N [M]`, `circle N [M]` | TurnStarted: iteration cap and call budget, loop thresholds |
 //! | `warned [W]`, `circled [W]` | LoopWarned, LoopStopped |
 //! | `trace W`, `at N`, `end [REASON] [events]` | TraceUpdated, the clock, TurnFinished |
 //!
@@ -76,6 +76,7 @@ use serde_json::Value;
 use crate::base::digest::Digest;
 use crate::base::secret::{Secret, keyed_hash};
 use crate::base::world::Millis;
+use crate::journal::event::call::UNLOGGED_FAULT;
 use crate::journal::event::turn::SecretHash;
 use crate::journal::outcome::{Blame, Denier, Fault, Outcome, Unavailability};
 use crate::journal::{Blobs, Entry, Event};
@@ -222,6 +223,10 @@ fn listed() -> SecretHash {
 
 fn fault() -> Fault {
     Fault { blame: Blame::Tool, code: "exit_status".into(), message: "it failed".into() }
+}
+
+fn quiet_fault() -> Fault {
+    Fault { message: UNLOGGED_FAULT.into(), ..fault() }
 }
 
 fn class(clause: &Clause<'_>) -> EffectClass {

@@ -13,7 +13,10 @@ pub(super) fn clause(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Op
             let fact = started(script)?;
             (fact.iteration_cap, fact.call_budget) = (number(1), number(2));
         }
-        "circle" => started(script)?.loop_warn = number(1),
+        "circle" => {
+            let fact = started(script)?;
+            (fact.loop_warn, fact.loop_stop) = (number(1), number(2));
+        }
         "warned" => {
             let pattern = pattern();
             script.add(clause.session, None, LoopWarned { pattern });

@@ -137,7 +137,13 @@ fn model(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
         advertised = names.split(',').map(str::to_owned).collect();
     }
     let (tools, _) = script.text(format!("tools: {}", advertised.join(" ")));
-    let (messages, _) = script.text("messages: please".into());
+    let unlogged = clause.flag("unlogged");
+    let messages = "messages: please";
+    // What is not kept has a name all the same.
+    let messages = match unlogged {
+        true => Blobs::name("messages: what is not kept"),
+        false => script.text(messages.into()).0,
+    };
     let payload = digest("payload", clause.session);
     let provider = clause.options.get("by").copied().unwrap_or("scripted").into();
     let dialect = "openai".into();
@@ -151,6 +157,7 @@ fn model(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
         advertised,
         tokens,
         view_tokens,
+        unlogged,
     };
     script.add(clause.session, None, event);
     Some(())
@@ -175,12 +182,9 @@ fn request(script: &mut Script, clause: &Clause<'_>, text: &str) -> Option<()> {
         let requested = ToolCallRequested {
             tool_id: tool.into(),
             args: Some(args),
-            raw_args: None,
-            provider_call_id: None,
             index: Some(index),
             proposed_by: Some("model".into()),
-            tool_version: None,
-            origin: None,
+            ..ToolCallRequested::new(String::new())
         };
         script.add(clause.session, Some(call), requested);
         script.state(clause.session).tools.insert((*call).into(), tool.into());
@@ -324,6 +328,7 @@ fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
         "fail" => dispatch_words::failed(script, clause, call).into(),
         "fin" => {
             let (status, full) = (clause.word(2)?, !clause.flag("bare"));
+            let unlogged = clause.flag("unlogged");
             let ok = status == "ok" && !clause.flag("fault");
             ToolCallFinished {
                 status: if status == "ok" { "success" } else { status }.into(),
@@ -331,8 +336,9 @@ fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
                 result_digest: full.then(|| chosen(clause, "result", ("result", call))),
                 result_chars: full.then(|| clause.number("chars").unwrap_or(20)),
                 effects: None,
-                fault: (!ok).then(fault),
+                fault: (!ok).then(|| if unlogged { quiet_fault() } else { fault() }),
                 pending: None,
+                unlogged,
             }
             .into()
         }
@@ -387,7 +393,14 @@ fn settle(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
     let call = clause.word(1)?;
     let outcome = guard_words::detailed(script, clause, outcome(clause.word(2)?)?)?;
     let word = clause.options.get("text").copied().unwrap_or("is");
-    let (text, counted) = script.text(format!("what {call} shows {word} here"));
+    // What several calls are told alike is said by `told`.
+    let told = clause.options.get("told").map(|told| format!("what is told of {told}"));
+    let shows = || format!("what {call} shows {word} here");
+    let words = told.unwrap_or_else(shows);
+    let (text, counted) = match clause.flag("gone") {
+        true => (Blobs::name(&words), words.chars().count()),
+        false => script.text(words),
+    };
     let chars = clause.number("chars").unwrap_or(counted as u64);
     let shown = (text, usize::try_from(chars).unwrap_or(counted));
     script.state(clause.session).texts.insert(call.into(), shown);

@@ -195,6 +195,12 @@ fn duplicate_is_real() {
     row("guard reply", &format!("{drop}; run 2; fin 2 ok"), "holds 1");
     row("guard reply", &format!("run 2 class=write; fin 2 failed; {drop}"), "holds 1");
     row("guard reply", &format!("{drop}; set 2 cancelled"), "holds 1");
+    // What never started stands for nothing, once that is settled.
+    let refused = "open; user; guard reply; view a; model; req 1 a, 2 a:1; val 1; pol 1 deny; ";
+    let dropped = "val 2; pol 2 allow; dup 2 of=1; set 2 duplicate of=1";
+    let line = format!("{refused}set 1 denied; {dropped}");
+    check_law(&line, law, "c2 a duplicate names a call that never started");
+    check_law(&format!("{refused}{dropped}; set 1 denied"), law, "holds 1");
     row("guard reply", "run 3; fin 3 ok; set 3 succeeded", "not exercised");
     let start = "open; user; guard turn; view a,b; model; req 1 a; val 1; pol 1 allow; run 1; \
                  fin 1 ok; set 1 succeeded; app 1; view a,b; model; ";

@@ -43,3 +43,53 @@ fn circles_are_noticed() {
     let exempt = format!("open; user; {ONE}{TWO}{LAST}");
     check("circles-are-noticed", "", &[(&exempt, "not exercised")]);
 }
+
+#[test]
+fn a_circle_ends_the_turn() {
+    let line = |rest: &str| format!("open; user; circle 9 2; {ONE}{rest}");
+    for (rest, expect) in [
+        (format!("{TWO}circled; end"), "holds 1"),
+        (format!("{TWO}warned; {LAST}"), "c2 the model was asked again"),
+        (format!("{OTHER}{LAST}"), "not exercised"),
+    ] {
+        check("circles-are-noticed", "", &[(&line(&rest), expect)]);
+    }
+}
+
+#[test]
+fn refusals_go_in_circles() {
+    let round = |call: &str, outcome: &str| {
+        format!("view a; model; req {call} a:1; set {call} {outcome} told=w; app {call}; ")
+    };
+    for outcome in ["rejected", "unavailable", "denied", "blocked", "replaced"] {
+        let twice = [round("1", outcome), round("2", outcome)].concat();
+        let both = format!(
+            "view a; model; req 1 a:1, 2 a:1; set 1 {outcome} told=w; \
+             set 2 {outcome} told=w; app 1,2; "
+        );
+        let other = round("2", outcome).replace("a:1", "a:2");
+        let reason = round("2", outcome).replace("told=w", "told=v");
+        let ran = ONE.replace("req 1 a", "req 1 a:1");
+        for (rest, expect) in [
+            (format!("{twice}warned; {LAST}"), "holds 1"),
+            (format!("{twice}{LAST}"), "c2 2 equal calls"),
+            (format!("{twice}circled; end"), "not exercised"),
+            // Who called twice at once had not been told.
+            (format!("{both}{LAST}"), "not exercised"),
+            // Other arguments, or another reason.
+            (format!("{}{other}{LAST}", round("1", outcome)), "not exercised"),
+            (format!("{}{reason}{LAST}", round("1", outcome)), "not exercised"),
+            // What ran was no refusal.
+            (format!("{ran}{}{LAST}", round("2", outcome)), "not exercised"),
+        ] {
+            let line = format!("open; user; circle 2; {rest}");
+            check("circles-are-noticed", "", &[(&line, expect)]);
+        }
+    }
+    // A duplicate counts where the call it repeats is not of the same reply.
+    let again = "view a; model; req 2 a:1; val 2; set 2 duplicate of=1 told=w; app 2; \
+                 view a; model; req 3 a:1; val 3; set 3 duplicate of=1 told=w; app 3; ";
+    let ran = ONE.replace("req 1 a", "req 1 a:1");
+    let line = format!("open; user; circle 2; {ran}{again}{LAST}");
+    check("circles-are-noticed", "", &[(&line, "c3 2 equal calls")]);
+}

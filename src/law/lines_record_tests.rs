@@ -268,3 +268,28 @@ fn a_lost_entry_is_seen_wherever_it_stood() {
         assert!(said(&own.verdict).contains("a turn's end counts"), "{lost}: {own:?}");
     }
 }
+
+#[test]
+fn unlogged_not_kept() {
+    let law = "unlogged-not-kept";
+    let start = "open; user; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; run 1; \
+                 fin 1 ok unlogged; ";
+    check(
+        law,
+        start,
+        &[
+            ("set 1 succeeded gone; set 2 denied; app 1,2; view a; model a unlogged", "holds 2"),
+            ("set 1 succeeded; app 1", "c1 what is shown of a result that is not to be logged"),
+            // Another call may be told the same, and be logged.
+            ("set 1 succeeded told=w gone; set 2 denied told=w; app 1,2", "holds 1"),
+            ("art 1; set 1 succeeded gone", "c1 a result that is not to be logged is stored"),
+            ("set 1 succeeded gone; app 1; view a; model", "a request does not say"),
+            // Whoever resumed it does not hold the result any more.
+            ("set 1 succeeded gone; app 1; open; view a; model", "holds 1"),
+            ("set 1 succeeded gone; view a; model", "holds 1"),
+        ],
+    );
+    let failed = "open; user; req 1 a; val 1; pol 1 allow; run 1; fin 1 failed";
+    check_law(&format!("{failed} unlogged; set 1 failed gone"), law, "holds 1");
+    check_law(&format!("{failed}; set 1 failed"), law, "not exercised");
+}

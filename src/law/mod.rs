@@ -8,7 +8,8 @@
 //! Order is the order in which entries stand in the journal, not their `seq`.
 //!
 //! Reading order: `law` (the words), `registry` (the table), `index`, then the laws by theme:
-//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`; about
+//! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`,
+//! `unlogged`; about
 //! guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`, `reply`, `surface`; about
 //! dispatch and the whole `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then
 //! `check` (runs them), `stream` and `passes` (on what need not fit into memory), `explain`, and
@@ -53,6 +54,7 @@ mod secrecy;
 mod spans;
 pub mod stream;
 mod surface;
+mod unlogged;
 
 pub use check::Judge;
 pub use explain::explain;

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use super::index::{Call, Index, Seen};
 use super::law::{Scene, Tally};
-use crate::journal::Event;
+use super::unlogged::is_unlogged;
 use crate::journal::event::call::*;
 use crate::journal::event::turn::*;
 use crate::journal::outcome::Outcome;
+use crate::journal::{Blobs, Event};
 
 /// A, its result vector, in which every slot is filled: when a turn ends, for whatever reason, each
 /// slot of each round that was opened in it is settled and, where a transcript is recorded,
@@ -46,7 +47,8 @@ fn left_open(index: &Index<'_>, id: &str, end: usize) -> Option<&'static str> {
 }
 
 /// A, its bounded results in the model's history: the message that answers a call holds the text
-/// that its settling names, at the length it names. What the settling does not say is not judged.
+/// that its settling names, at the length it names, or says that it was not logged and is lost.
+/// What the settling does not say is not judged.
 pub(super) fn appended_as_settled(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     for call in &index.calls {
@@ -57,6 +59,11 @@ pub(super) fn appended_as_settled(scene: &mut Scene<'_>, tally: &mut Tally) {
                 continue;
             }
             tally.checked();
+            // Whoever resumed the session holds no result that was not to be logged.
+            let lost = message.message.text == Blobs::name(UNLOGGED);
+            if lost && is_unlogged(index, call.id) {
+                continue;
+            }
             let text = if shown.is_some_and(|shown| shown != message.message.text) {
                 "a result was appended in another text than it was settled with"
             } else if chars.is_some_and(|chars| chars != message.message.chars as u64) {

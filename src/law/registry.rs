@@ -6,7 +6,7 @@ use super::law::Law;
 use super::registry_dispatch::LAWS as DISPATCH;
 use super::registry_guard::LAWS as GUARD;
 use super::registry_limits::LAWS as LIMITS;
-use super::{approval, artifact, contract, exposure, order, pairing, receipt, secrecy};
+use super::{approval, artifact, contract, exposure, order, pairing, receipt, secrecy, unlogged};
 
 /// All laws, in the order of the tables: the core's, then those of guards, then those of dispatch.
 pub fn all() -> &'static [Law] {
@@ -208,6 +208,22 @@ const CORE: &[Law] = &[
         mutants: &["orphan-artifact", "retarget-artifact", "artifact-of-nobody"],
         implies: &[],
         judge: artifact::artifact_provenance,
+    },
+    Law {
+        name: "unlogged-not-kept",
+        source: "B",
+        title: "of a result that is not to be logged no text is kept",
+        witness: "open; cat a; user; view a; model; req 1 a; val 1; pol 1 allow; run 1; \
+                  fin 1 failed unlogged; set 1 failed gone; app 1; view a; model a unlogged; end",
+        mutants: &[
+            "keep-the-unlogged",
+            "store-the-unlogged",
+            "word-the-unlogged",
+            "keep-the-request",
+            "forget-the-request",
+        ],
+        implies: &[],
+        judge: unlogged::unlogged_not_kept,
     },
     Law {
         name: "view-explained",

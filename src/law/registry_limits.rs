@@ -17,12 +17,12 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         name: "circles-are-noticed",
         source: "A",
-        title: "equal calls with equal results are warned about before the model is asked again",
-        witness: "open; cat a; user; circle 2; view a; model; req 1 a; val 1; pol 1 allow; \
+        title: "equal calls with equal results are warned about, then end the turn",
+        witness: "open; cat a; user; circle 2 3; view a; model; req 1 a; val 1; pol 1 allow; \
                   run 1; fin 1 ok result=w; set 1 succeeded; app 1; view a; model; \
                   req 2 a:1; val 2; pol 2 allow; run 2; fin 2 ok result=w; \
                   set 2 succeeded; app 2; warned; view a; model; say done; end",
-        mutants: &["drop-the-warning", "warn-too-late"],
+        mutants: &["drop-the-warning", "warn-too-late", "stop-sooner"],
         implies: &[],
         judge: limits::circles_are_noticed,
     },

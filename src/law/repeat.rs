@@ -56,7 +56,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// A call's reply: the place of its batch, else of the last reply before it.
-    fn reply(&self, call: &Call<'a>) -> Option<usize> {
+    pub(super) fn reply(&self, call: &Call<'a>) -> Option<usize> {
         let place = || {
             let begins = call.begins()?.0;
             let earlier = self.replies.partition_point(|place| *place < begins);
@@ -183,8 +183,9 @@ fn writes(call: &Call<'_>) -> Option<bool> {
 
 /// A, "a duplicate names the earlier call", and a legitimate repeat is not suppressed: what ends as
 /// a duplicate names, in both facts alike, an earlier call of the guard's scope with the same tool
-/// and arguments; the tool is not exempt, and before a read no write succeeded in between. Of a
-/// question that a person has to answer, the second in one reply is always a duplicate.
+/// and arguments, which had not ended without starting; the tool is not exempt, and before a read
+/// no write succeeded in between. Of a question that a person has to answer, the second in one
+/// reply is always a duplicate.
 pub(super) fn duplicate_is_real(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let scopes = index.scopes();
@@ -258,6 +259,10 @@ fn unreal<'a>(
     }
     if one_reply && asks(call) {
         return Ok(None);
+    }
+    let refused = earlier.first::<ToolCallSettled>();
+    if let Some(settled) = refused.filter(|seen| seen.at < at && !seen.fact.outcome.started()) {
+        return Ok(Some((Some(settled.seq()), "a duplicate names a call that never started")));
     }
     if turn.is_some_and(|turn| exempt(turn.fact, second.key.0)) {
         return Ok(Some((first_seq, "a call of an exempt tool was dropped as a duplicate")));

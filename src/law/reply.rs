@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::index::{Call, Index, Seen};
 use super::law::{Scene, Tally};
 use crate::base::canon;
+use crate::base::digest::Digest;
 use crate::base::secret::REDACTED;
 use crate::journal::Event;
 use crate::journal::event::call::*;
@@ -218,9 +219,9 @@ fn unescaped(text: &str) -> String {
 
 /// A, "arguments are never silently changed between the model and the tool": the digest of what
 /// passed validation is that of the arguments requested, or of the last rewriting of them, where
-/// neither defaults were filled in nor a marker was cleared; and text that is no JSON passes only
-/// when it is blank and stands for no arguments. Arguments that were recorded scrubbed may have
-/// another digest, and are then unknown.
+/// neither defaults were filled in nor a marker was cleared (arguments that are not kept have a
+/// digest all the same); and text that is no JSON passes only when it is blank and stands for no
+/// arguments. Arguments that were recorded scrubbed may have another digest, and are then unknown.
 pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
     for call in &scene.index.calls {
         for validated in call.each::<ToolArgsValidated>() {
@@ -232,15 +233,25 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
             let mut looks = call.each::<ToolArgsValidated>().filter(|seen| seen.at <= validated.at);
             let changed =
                 looks.any(|seen| seen.fact.marker_cleared || !seen.fact.defaults.is_empty());
-            // A rewriting whose arguments are not kept may have changed them.
+            // A rewriting whose arguments are not kept, nor their digest, may have changed them.
             let mut rewrites = call.each::<ToolCallRewritten>();
-            if rewrites.any(|seen| seen.at < validated.at && seen.fact.unlogged) {
+            let lost = |fact: &ToolCallRewritten| fact.unlogged && fact.args_digest.is_none();
+            if rewrites.any(|seen| seen.at < validated.at && lost(seen.fact)) {
                 tally.unknown(|| format!("what {} was rewritten to is not kept", call.id));
                 continue;
             }
             let nothing = Value::Object(serde_json::Map::new());
             let (seq, args) = match sent(call, validated.at) {
                 None => continue,
+                Some((seq, Sent::Digest(digest))) => {
+                    if !changed && let Some(real) = fact.args_digest {
+                        tally.checked();
+                        if real != digest {
+                            tally.broken(Some(call.id), &[seq, validated.seq()], OTHERS.into());
+                        }
+                    }
+                    continue;
+                }
                 Some((seq, Sent::Json(args))) => (seq, args),
                 Some((seq, Sent::Text(text))) => {
                     tally.checked();
@@ -260,28 +271,36 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
             }
             tally.checked();
             if real != digest {
-                let message = "other arguments were validated than the model sent".into();
-                tally.broken(Some(call.id), &[seq, validated.seq()], message);
+                tally.broken(Some(call.id), &[seq, validated.seq()], OTHERS.into());
             }
         }
     }
 }
 
+const OTHERS: &str = "other arguments were validated than the model sent";
+
 enum Sent<'a> {
     Json(&'a Value),
     Text(&'a str),
+    /// They are not kept.
+    Digest(Digest),
 }
 
 /// The arguments of a call before a place: of the last rewriting that has some, else as requested.
 fn sent<'a>(call: &Call<'a>, before: usize) -> Option<(u64, Sent<'a>)> {
     let mut rewrites = call.each::<ToolCallRewritten>().filter(|seen| seen.at < before).rev();
-    if let Some((seen, args)) = rewrites.find_map(|seen| Some((seen, seen.fact.args.as_ref()?))) {
-        return Some((seen.seq(), Sent::Json(args)));
+    let rewritten = rewrites.find_map(|seen| {
+        let digest = || seen.fact.args_digest.map(Sent::Digest);
+        Some((seen.seq(), seen.fact.args.as_ref().map(Sent::Json).or_else(digest)?))
+    });
+    if rewritten.is_some() {
+        return rewritten;
     }
     let request = call.first::<ToolCallRequested>().filter(|seen| seen.at < before)?;
     let fact = request.fact;
     let text = || fact.raw_args.as_deref().map(Sent::Text);
-    let sent = fact.args.as_ref().map(Sent::Json).or_else(text)?;
+    let digest = || fact.args_digest.map(Sent::Digest);
+    let sent = fact.args.as_ref().map(Sent::Json).or_else(text).or_else(digest)?;
     Some((request.seq(), sent))
 }
 

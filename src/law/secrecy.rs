@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::index::Index;
 use super::law::{Scene, Tally};
 use super::probe::any_text;
+use super::unlogged::is_unlogged;
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::{holds_canary, keyed_hash};
 use crate::journal::event::turn::{SecretHash, SessionOpened};
@@ -41,7 +42,7 @@ pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
     scene.scanner.obey(hashes);
     facts(index, hashes, tally);
     for entry in &index.entries {
-        texts(entry, scene.blobs, |what, name| {
+        texts(entry, (index, scene.blobs), |what, name| {
             text_of(entry, (what, name), (scene.blobs, hashes), (scene.scanner, tally));
         });
     }
@@ -52,21 +53,34 @@ pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
 
 /// Every text an entry names, with a word for it. A payload is tools and messages in one
 /// provider's spelling: it need not be stored, and is read where it is.
-fn texts<'a>(entry: &'a Entry, blobs: &Blobs, mut each: impl FnMut(&'static str, &'a Digest)) {
+/// What is not to be logged is not looked for.
+fn texts<'a>(
+    entry: &'a Entry,
+    (index, blobs): (&Index<'_>, &Blobs),
+    mut each: impl FnMut(&'static str, &'a Digest),
+) {
+    let lost = |call: Option<&str>, name: &Digest| {
+        call.is_some_and(|call| is_unlogged(index, call)) && blobs.get(name).is_none()
+    };
     match &entry.event {
         Event::ModelRequested(fact) => {
             if blobs.get(&fact.payload).is_some() {
                 each("a payload", &fact.payload);
             }
             each("a tool list", &fact.tools);
-            each("a request's messages", &fact.messages);
+            if !fact.unlogged || blobs.get(&fact.messages).is_some() {
+                each("a request's messages", &fact.messages);
+            }
         }
         Event::TranscriptAppended(fact) => {
-            fact.messages.iter().for_each(|message| each("a transcript message", &message.text));
+            let kept = fact.messages.iter();
+            let kept = kept.filter(|one| !lost(one.call.as_deref(), &one.text));
+            kept.for_each(|message| each("a transcript message", &message.text));
         }
         Event::ArtifactPersisted(fact) => each("an artifact", &fact.content_hash),
         Event::ToolCallSettled(fact) => {
-            fact.shown.iter().for_each(|shown| each("a shown result", shown));
+            let kept = fact.shown.iter().filter(|shown| !lost(entry.call.as_deref(), shown));
+            kept.for_each(|shown| each("a shown result", shown));
         }
         _ => {}
     }

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::base::bounded::bound;
 use crate::base::digest::Digest;
-use crate::journal::event::call::{ArtifactPersisted, ToolCallSettled};
+use crate::journal::event::call::{ArtifactPersisted, ToolCallSettled, UNLOGGED};
 use crate::journal::event::turn::{TranscriptAppended, ViewCompiled};
 use crate::journal::{Entry, Event, Journal, Outcome};
 use crate::runtime::catalog::{Registered, Registry};
@@ -120,6 +120,7 @@ struct Known<'a> {
     view: Option<&'a ViewCompiled>,
     tool: Option<(&'a ToolId, Option<Digest>)>,
     settled: Option<&'a ToolCallSettled>,
+    unlogged: bool,
 }
 
 struct Fold<'a> {
@@ -180,6 +181,7 @@ impl<'a> Fold<'a> {
             Event::ToolCallStarted(fact) => {
                 known.tool = fact.tool_id.as_ref().map(|tool| (tool, fact.tool_version));
             }
+            Event::ToolCallFinished(fact) => known.unlogged = fact.unlogged,
             Event::ArtifactPersisted(fact) => self.stored(call, fact),
             Event::ToolCallSettled(fact) => {
                 known.settled = Some(fact);
@@ -215,10 +217,12 @@ impl<'a> Fold<'a> {
     fn appended(&mut self, fact: &TranscriptAppended) {
         for message in fact.messages.iter().filter(|message| message.role == "tool") {
             let Some(call) = &message.call else { continue };
-            let Some(text) = self.journal.blobs().get(&message.text) else { continue };
+            let known = self.calls.get(call.as_str());
+            let unlogged = known.is_some_and(|known| known.unlogged);
+            let kept = self.journal.blobs().get(&message.text).map(|text| &**text);
+            let Some(text) = kept.or(unlogged.then_some(UNLOGGED)) else { continue };
             let call: Arc<str> = Arc::from(call.as_str());
             self.answered.push(Arc::clone(&call));
-            let known = self.calls.get(&*call);
             let value = known.and_then(|known| structured(known, text));
             // What a foreign journal shows at any length is cut here once more.
             let shown = bound(text, self.limit);

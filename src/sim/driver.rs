@@ -16,6 +16,7 @@ use crate::base::secret::{Secret, SecretSet};
 use crate::journal::{Blobs, Entry, Event, Journal};
 use crate::runtime::dialect::Dialect;
 use crate::runtime::evidence::receipt::ReceiptKey;
+use crate::runtime::guard::limits::Thresholds;
 use crate::runtime::guard::repeat::DuplicateScope;
 use crate::runtime::guard::{Envelope, HookSpec, Hooks, Point};
 use crate::runtime::provider::scripted::acceptable;
@@ -186,6 +187,9 @@ fn knobs(swarm: &mut Swarm, mode: &Mode, choices: &mut dyn Choices) -> Knobs {
     }
     if set(Kind::Tight) {
         knobs.max_tool_result_chars = 60;
+    }
+    if set(Kind::Impatient) {
+        knobs.loop_limits.identical = Thresholds { warn: 2, block: 3, stop: 3 };
     }
     if set(Kind::Budget) {
         knobs.call_budget = Some(2);

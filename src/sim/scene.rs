@@ -152,7 +152,7 @@ pub const TOOLS: [Tool; 18] = [
         "quiet.read",
         Class::Free,
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:quiet'], writes: []}\n\
-         observability: {logArgs: false}\nhooks: {postCall: [watcher]}",
+         observability: {logArgs: false, logResultPreview: false}\nhooks: {postCall: [watcher]}",
     ),
     tool(
         "gate.pass",

@@ -122,6 +122,8 @@ kinds! {
     Text "text",
     /// Nobody can be asked.
     NonInteractive "non_interactive",
+    /// The loop guard has little patience.
+    Impatient "impatient",
     /// A model delegates.
     Delegates "delegates",
     /// Somebody is shown what happens.

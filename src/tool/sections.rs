@@ -335,8 +335,20 @@ section! {
         log_args: bool = true,
         /// Previews.
         log_result_preview: bool = true,
-        /// How much.
+        /// How much: `full` keeps texts as the two above say; below it none is kept.
         audit_level: AuditLevel = AuditLevel::Full,
+    }
+}
+
+impl Observability {
+    /// Whether arguments are kept, and not their digest alone.
+    pub fn keeps_args(&self) -> bool {
+        self.log_args && self.audit_level == AuditLevel::Full
+    }
+
+    /// Whether results are kept, and not digest and size alone.
+    pub fn keeps_results(&self) -> bool {
+        self.log_result_preview && self.audit_level == AuditLevel::Full
     }
 }
 

@@ -319,6 +319,18 @@ pub(crate) fn of_loops() -> Vec<Sabotage> {
             "harness fault",
         ),
         (
+            "refusals are not counted",
+            Steps {
+                loop_guard: |rounds, next, knobs| {
+                    let ran = rounds.iter().filter(|round| round.refused.is_none());
+                    loop_guard(&ran.cloned().collect::<Vec<_>>(), next, knobs)
+                },
+                ..REAL
+            },
+            "unknown-tool-again-and-again",
+            "law circles-are-noticed broken: 2 equal calls with equal results went unnoticed",
+        ),
+        (
             "results are not looked at",
             Steps { loop_guard: |rounds, n, knobs| loop_guard(&blurred(rounds), n, knobs), ..REAL },
             "other-results-are-no-circle",

@@ -31,6 +31,7 @@ mod prompts;
 mod redaction;
 mod regressions;
 mod resume;
+mod resume_guards;
 mod resume_simulated;
 mod rules;
 mod session;

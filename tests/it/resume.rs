@@ -47,7 +47,7 @@ pub fn killed(journal: &Journal, after: usize) -> Journal {
 }
 
 /// Replies that a process had taken apart before it ended.
-fn consumed(entries: &[Entry]) -> usize {
+pub fn consumed(entries: &[Entry]) -> usize {
     let taken = |entry: &&Entry| match &entry.event {
         Event::ModelReplied(fact) => fact.calls == 0,
         Event::BatchOpened(_) => true,
@@ -90,7 +90,8 @@ pub fn sound(before: &Journal, session: &Session, key: &Secret, place: &str) {
 fn results_kept(before: &Journal, transcript: &Transcript, place: &str) {
     for entry in before.entries() {
         let Event::ToolCallSettled(fact) = &entry.event else { continue };
-        let shown = before.blobs().get(&fact.shown.unwrap()).unwrap();
+        // What was not to be logged is not there to be kept.
+        let Some(shown) = before.blobs().get(&fact.shown.unwrap()) else { continue };
         let found = transcript.messages().iter().any(|message| match message {
             Message::Tool { call, text, is_error } => {
                 let succeeded = fact.outcome == Outcome::Succeeded;
@@ -104,7 +105,7 @@ fn results_kept(before: &Journal, transcript: &Transcript, place: &str) {
 
 /// Kills a session after each of its entries and lets it go on, then says one thing more. Returns
 /// the outcomes of all that were cut, by the entry after which they were.
-fn at_every_entry(play: &Play, journal: &Journal) -> Vec<Vec<&'static str>> {
+pub fn at_every_entry(play: &Play, journal: &Journal) -> Vec<Vec<&'static str>> {
     let mut all = Vec::new();
     for after in 1..=journal.entries().len() {
         let cut = killed(journal, after);
@@ -128,7 +129,7 @@ fn at_every_entry(play: &Play, journal: &Journal) -> Vec<Vec<&'static str>> {
 /// Right after a request the rebuilt transcript is what was asked with, to the letter.
 fn rebuilt(cut: &Journal, session: &Session, dialect: Dialect, place: &str) {
     let logged = !cut.entries().iter().any(|entry| match &entry.event {
-        Event::ToolCallRequested(fact) => fact.args.is_none() && fact.raw_args.is_none(),
+        Event::ModelRequested(fact) => fact.unlogged,
         _ => false,
     });
     if let Event::ModelRequested(fact) = &cut.entries().last().unwrap().event

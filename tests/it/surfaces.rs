@@ -177,7 +177,7 @@ fn whatever_a_log_shows_is_bounded_before_it_is_cut() {
 }
 
 /// Start and end pair up, in order; everything is within its limit; nothing is given away.
-fn check(journal: &Journal, limits: Limits) -> usize {
+pub fn check(journal: &Journal, limits: Limits) -> usize {
     let mut renderer = renderer(limits);
     let mut open: BTreeMap<(Surface, Arc<str>), Digest> = BTreeMap::new();
     let (mut shown, mut seen) = (0, BTreeMap::new());

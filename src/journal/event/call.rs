@@ -22,6 +22,8 @@ facts! {
         args: Option<Value>,
         ? /// The arguments as text, when they are not JSON; scrubbed.
         raw_args: Option<String>,
+        ? /// Digest of the arguments, where they are not kept.
+        args_digest: Option<Digest>,
         ? /// The provider's own id, when it gave one.
         provider_call_id: Option<String>,
         ? /// Position in the reply, from 0.
@@ -60,6 +62,8 @@ facts! {
         by: Option<String>,
         ? /// Whether the arguments may have changed and are not kept.
         unlogged: bool,
+        ? /// Digest of the arguments, where they are not kept.
+        args_digest: Option<Digest>,
     }
 }
 facts! {
@@ -288,8 +292,17 @@ facts! {
         ? /// Blob of everything that is still to be recorded of the call, so that a record which
         /// ends here can be completed.
         pending: Option<Digest>,
+        ? /// Whether neither the result nor what is shown of it is kept.
+        unlogged: bool,
     }
 }
+
+/// What stands where the text of a result would, when it was not to be logged and nobody holds it
+/// any more.
+pub const UNLOGGED: &str = "(this result was not logged and is not known any more)";
+
+/// What stands for the words of a fault whose result was not to be logged.
+pub const UNLOGGED_FAULT: &str = "(not logged)";
 
 /// What a call was seen to touch. What cannot be observed is `unknown`, never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -88,6 +88,8 @@ facts! {
         call_budget: Option<u32>,
         ? /// From how many identical calls with identical results on the loop guard warns.
         loop_warn: Option<u32>,
+        ? /// From how many on it ends the turn.
+        loop_stop: Option<u32>,
         ? /// Whether the text protocol is hidden completely.
         strict: bool,
         ? /// Whether no model is asked: the turn makes the calls of its one batch and ends.
@@ -170,6 +172,8 @@ facts! {
         tokens: Option<u64>,
         ? /// Estimated tokens of the tool list.
         view_tokens: Option<u64>,
+        ? /// Whether the messages are not kept, because they hold what is not to be logged.
+        unlogged: bool,
     }
 }
 facts! {

@@ -6,6 +6,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::json;
+use crate::base::canon;
+use crate::base::digest::Digest;
 
 /// A provider's reply, before the dialect looks at it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -142,6 +144,20 @@ impl Arguments {
             Ok(value) => Self::Json(value),
             Err(error) => Self::Malformed { raw: text.to_owned(), why: error.to_string() },
         }
+    }
+
+    /// What tells them apart: of JSON its canonical digest, as validation takes it; else that of
+    /// the text. A text that reads as JSON has the digest of that JSON, wherever it stood.
+    pub fn digest(&self) -> Digest {
+        let text = match self {
+            Self::Json(value) => return canon::content_digest("args", value),
+            Self::Blank => "",
+            Self::Malformed { raw, .. } => match Self::read(raw) {
+                Self::Json(value) => return canon::content_digest("args", &value),
+                Self::Blank | Self::Malformed { .. } => raw,
+            },
+        };
+        Digest::of("argument text", text.as_bytes())
     }
 
     /// Scrubs the texts inside JSON once more: escapes can hide a secret from the raw text.

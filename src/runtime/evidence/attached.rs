@@ -29,16 +29,18 @@ pub struct Stored {
     pub total: u64,
     /// The bytes as a text, `data:MEDIA;base64,...`; known secrets are overwritten.
     pub text: Arc<str>,
+    /// Whether it is stored at all.
+    pub kept: bool,
 }
 
 impl Stored {
     /// What is kept of an attachment.
-    pub fn new(attachment: Attachment, secrets: &SecretSet) -> Self {
+    pub fn new(attachment: Attachment, secrets: &SecretSet, keep: bool) -> Self {
         let Attachment { media_type, bytes, total } = attachment;
         let media_type = if is_media_type(&media_type) { media_type } else { UNKNOWN.to_owned() };
         let kept = bytes.len() as u64;
         let text = format!("data:{media_type};base64,{}", base64(&secrets.mask(bytes))).into();
-        Self { kind: "binary", media_type, bytes: kept, total, text }
+        Self { kind: "binary", media_type, bytes: kept, total, text, kept: keep }
     }
 
     /// The artifact's id, from its content.
@@ -50,7 +52,9 @@ impl Stored {
     pub fn note(&self) -> String {
         let Self { bytes, total, media_type, .. } = self;
         let id = self.id();
-        if total > bytes {
+        if !self.kept {
+            format!("[{total} bytes of {media_type} are not kept; they were {id}]")
+        } else if total > bytes {
             format!(
                 "[the first {bytes} of {total} bytes of {media_type} are kept as artifact {id}]"
             )
@@ -68,9 +72,9 @@ fn is_media_type(text: &str) -> bool {
 }
 
 /// Takes everything that is no text out of a result: what is attached, and the Base64 blocks in
-/// its structured output and in a text that is JSON. The same bytes are kept once.
-pub fn take(ran: &mut Ran, secrets: &SecretSet) -> Vec<Stored> {
-    let mut kept = Kept { secrets, stored: Vec::new() };
+/// its structured output and in a text that is JSON. The same bytes are kept once, or not at all.
+pub fn take(ran: &mut Ran, secrets: &SecretSet, keep: bool) -> Vec<Stored> {
+    let mut kept = Kept { secrets, keep, stored: Vec::new() };
     if let Some(value) = &mut ran.structured {
         kept.blocks(value);
     }
@@ -88,13 +92,14 @@ pub fn take(ran: &mut Ran, secrets: &SecretSet) -> Vec<Stored> {
 
 struct Kept<'a> {
     secrets: &'a SecretSet,
+    keep: bool,
     stored: Vec<Stored>,
 }
 
 impl Kept<'_> {
     /// Keeps bytes and says so.
     fn keep(&mut self, attachment: Attachment) -> String {
-        let one = Stored::new(attachment, self.secrets);
+        let one = Stored::new(attachment, self.secrets, self.keep);
         let note = one.note();
         if !self.stored.iter().any(|other| other.text == one.text) {
             self.stored.push(one);
@@ -164,7 +169,7 @@ mod tests {
     fn taken(output: &str, structured: Option<Value>) -> (Ran, Vec<Stored>) {
         let mut ran = Ran { structured, ..Ran::ok(output, ObservedEffects::default()) };
         let secrets = SecretSet::new([Secret::new("hunter22")]);
-        let stored = take(&mut ran, &secrets);
+        let stored = take(&mut ran, &secrets, true);
         (ran, stored)
     }
 
@@ -211,11 +216,13 @@ mod tests {
         let bytes = b"\xff hunter22 \xff".to_vec();
         let attachment = Attachment::new("text/html, \"hunter22\"", bytes);
         let secrets = SecretSet::new([Secret::new("hunter22")]);
-        let stored = Stored::new(attachment, &secrets);
+        let stored = Stored::new(attachment, &secrets, true);
         let text = format!("data:{UNKNOWN};base64,{}", base64(b"\xff ******** \xff"));
         assert_eq!(&*stored.text, text);
         let cut = Stored { total: 99, ..stored };
         let note = format!("[the first 12 of 99 bytes of {UNKNOWN} are kept as artifact ");
         assert!(cut.note().starts_with(&note));
+        let note = format!("[99 bytes of {UNKNOWN} are not kept; they were {}]", cut.id());
+        assert_eq!(Stored { kept: false, ..cut }.note(), note);
     }
 }

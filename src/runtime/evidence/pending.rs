@@ -39,12 +39,13 @@ pub struct Pending {
     pub cut: bool,
 }
 
-/// Keeps everything of a settled call beside the journal. Returns the end, which names it, and what
+/// Keeps everything of a settled call beside the journal, but for what is shown, whose name is
+/// given. Returns the end, which names it, and what
 /// is to follow.
 pub fn keep(
     settled: Settled,
     (found, query): (Vec<ToolId>, Option<String>),
-    call: &str,
+    (call, shown): (&str, Digest),
     journal: &mut Journal,
 ) -> (ToolCallFinished, Pending) {
     let fact = |artifact_id, kind: &str, content_hash, bytes| ArtifactPersisted {
@@ -70,7 +71,7 @@ pub fn keep(
         found,
         query,
         outcome: settled.outcome,
-        shown: journal.put_blob(settled.shown),
+        shown,
         cut: settled.cut,
         artifacts,
     };

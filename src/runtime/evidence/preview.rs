@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn notes_follow_the_text_and_are_few() {
         let stored =
-            |n: u8| Stored::new(Attachment::new("image/png", vec![n]), &SecretSet::default());
+            |n: u8| Stored::new(Attachment::new("image/png", vec![n]), &SecretSet::default(), true);
         let one = stored(1);
         let note = one.note();
         assert!(note.starts_with("[1 bytes of image/png are kept as artifact art_"), "{note}");

@@ -13,7 +13,7 @@ use crate::base::digest::Digest;
 use crate::base::secret::SecretSet;
 use crate::base::world::Millis;
 use crate::journal::event::call::{
-    ObservedEffects, ReceiptIssued, ToolCallFinished, ToolResultValidated,
+    ObservedEffects, ReceiptIssued, ToolCallFinished, ToolResultValidated, UNLOGGED_FAULT,
 };
 use crate::journal::outcome::{Fault, Outcome};
 use crate::journal::receipt::Scope;
@@ -86,7 +86,8 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
     let verification = verify::verify(tool, &ran);
     let redact = cx.redact;
     let clean = |text: &str| redact(cx.secrets, text).into_owned();
-    let artifacts = attached::take(&mut ran, cx.secrets);
+    let keep = tool.descriptor.observability.keeps_results();
+    let artifacts = attached::take(&mut ran, cx.secrets, keep);
     let output = preview::with_notes(&redact(cx.secrets, &ran.output), &artifacts);
     let output = preview::normalise(&output);
     let fault = ran.fault.or(verification.fault).map(|fault| Fault {
@@ -122,6 +123,8 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
     let large = output.chars().count() > cx.max_tool_result_chars;
     let hidden = shown.cut || large || policy.expose_output_to_model == OutputExposure::None;
     let status = if fault.is_some() { "failed" } else { "success" };
+    // The model is told; the record keeps what kind of fault it was.
+    let fault = fault.map(|fault| logged(tool, fault));
     Settled {
         finished: ToolCallFinished {
             status: status.to_owned(),
@@ -131,14 +134,15 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
             effects: Some(scrubbed(ran.effects, redact, cx.secrets)),
             fault: fault.clone(),
             pending: None,
+            unlogged: !keep,
         },
         validated: ToolResultValidated {
             status: if fault.is_some() { "failed" } else { "passed" }.to_owned(),
             summary: Some(verification.summary),
             undeclared: each_scrubbed(&verification.undeclared, redact, cx.secrets),
         },
-        artifact: hidden.then(|| Arc::from(output)),
-        artifacts,
+        artifact: (hidden && keep).then(|| Arc::from(output)),
+        artifacts: artifacts.into_iter().filter(|one| one.kept).collect(),
         pre_image: ran.before.and_then(|before| pre_image(&before, &clean)),
         command: ran.command.as_deref().map(clean),
         receipt,
@@ -146,6 +150,14 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
         shown: shown.text.into(),
         cut: shown.cut,
     }
+}
+
+/// A fault as the record keeps it: its words may be the tool's, and are a part of its result.
+pub fn logged(tool: &Registered, fault: Fault) -> Fault {
+    if tool.descriptor.observability.keeps_results() {
+        return fault;
+    }
+    Fault { message: UNLOGGED_FAULT.to_owned(), ..fault }
 }
 
 /// What is stored holds no secret, and what is restored must be what was there: a pre-image with a

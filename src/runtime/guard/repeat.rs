@@ -21,6 +21,12 @@ pub fn key_of(tool: &ToolId, args: Digest) -> CallKey {
     Hasher::new("same call").field(tool.as_str().as_bytes()).field(args.as_bytes()).finish()
 }
 
+/// The key of a call that was refused: its name as it was written, and the digest of its arguments.
+/// No call that ran has it, so that a call which gets further is no repetition of a refusal.
+pub fn refused_key(name: &str, args: Digest) -> CallKey {
+    Hasher::new("refused call").field(name.as_bytes()).field(args.as_bytes()).finish()
+}
+
 /// How far back the duplicate guard looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicateScope {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{ResumeError, text};
 use crate::base::digest::Digest;
 use crate::journal::event::call::{
-    ApprovalExpired, HookRan, ToolCallFinished, ToolCallRequested, ToolCallSettled,
+    ApprovalExpired, HookRan, ToolCallFinished, ToolCallRequested, ToolCallSettled, UNLOGGED,
 };
 use crate::journal::outcome::{Denier, Fault};
 use crate::journal::{Entry, Event, Journal, Outcome};
@@ -177,6 +177,20 @@ impl Call {
         self.settled.as_ref().map(|(_, fact)| fact.outcome == Outcome::Succeeded)
     }
 
+    /// What was shown of it; where that was not to be logged it is said that nobody knows it.
+    pub(super) fn result(
+        &self,
+        journal: &Journal,
+        name: &Digest,
+        seq: u64,
+    ) -> Result<Arc<str>, ResumeError> {
+        let unlogged = self.finished.as_ref().is_some_and(|(_, fact)| fact.unlogged);
+        match text(journal, name, seq) {
+            Err(_) if unlogged => Ok(UNLOGGED.into()),
+            found => found,
+        }
+    }
+
     /// Whether a person was asked about it.
     pub(super) fn asked(&self) -> bool {
         self.asked
@@ -190,6 +204,11 @@ impl Call {
             arguments: "{}".to_owned(),
         };
         self.proposed(call).map_or_else(nothing, |proposed| assistant_call(&proposed))
+    }
+
+    /// Whether its arguments were kept.
+    pub(super) fn keeps_args(&self) -> bool {
+        !matches!(self.args, Kept::Nothing)
     }
 
     /// As it can be proposed again; `None` where its arguments were not kept.
@@ -275,7 +294,7 @@ impl Call {
             let name = fact.pending.as_ref().ok_or(ResumeError::Text(*seq))?;
             let pending: Pending = serde_json::from_str(&text(journal, name, *seq)?)
                 .map_err(|_| ResumeError::Text(*seq))?;
-            text(journal, &pending.shown, *seq)?;
+            let shown = self.result(journal, &pending.shown, *seq)?;
             let failed = matches!(pending.outcome, Outcome::Failed { .. });
             let had = Had {
                 validated: self.had.validated,
@@ -284,7 +303,7 @@ impl Call {
             };
             let unwatched = self.unwatched(resolved, failed);
             let tool = self.tool_id();
-            let ended = Ended { event: *seq, pending, had, tool, unwatched };
+            let ended = Ended { event: *seq, pending, shown, had, tool, unwatched };
             return Ok(Left::Ended(Box::new(ended)));
         }
         if let Some(attempt) = self.started {
@@ -333,7 +352,7 @@ impl Call {
         let name = fact.shown.as_ref().ok_or(ResumeError::Text(seq))?;
         let end = SlotEnd {
             outcome: fact.outcome.clone(),
-            shown: text(journal, name, seq)?,
+            shown: self.result(journal, name, seq)?,
             cut: fact.cut,
         };
         let failed = matches!(fact.outcome, Outcome::Failed { .. });

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::base::digest::Digest;
+use crate::journal::event::turn::ExposedTool;
 use crate::journal::{Entry, Event, Outcome};
+use crate::runtime::dialect::Arguments;
 use crate::runtime::guard::repeat::{CallKey, Ledger, key_of};
 use crate::runtime::resolved::Resolved;
 use crate::runtime::turn::LOOP_STOPPED;
-use crate::runtime::turn::control::{LoopVerdict, Round, pattern};
+use crate::runtime::turn::control::{LoopVerdict, Round, add_refusal, is_refusal, pattern};
 use crate::runtime::turn::steps::Steps;
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
@@ -27,7 +29,10 @@ pub(super) struct Memory {
     /// Calls that count against the budget.
     pub(super) counted: BTreeSet<Arc<str>>,
     keys: BTreeMap<Arc<str>, (CallKey, ToolId)>,
+    made: BTreeMap<Arc<str>, (String, Digest)>,
     writes: BTreeSet<Arc<str>>,
+    exposed: Arc<[ExposedTool]>,
+    batch: BTreeSet<String>,
     round: u32,
 }
 
@@ -44,6 +49,10 @@ impl Memory {
             match (&entry.event, &entry.call) {
                 (Event::ModelRequested(_), _) => memory.round += 1,
                 (Event::LoopWarned(fact), _) => memory.warned.extend(pattern(&fact.pattern)),
+                (Event::ViewCompiled(fact), _) => memory.exposed = Arc::clone(&fact.exposed),
+                (Event::BatchOpened(fact), _) => {
+                    memory.batch = fact.slots.iter().cloned().collect();
+                }
                 (event, Some(call)) if !again.contains(call) => {
                     memory.about(call, event, (resolved, steps));
                 }
@@ -58,10 +67,54 @@ impl Memory {
         let (key, tool) = self.keys.get(call)?;
         let polls = resolved.registry.get(tool).is_some_and(|tool| resolved.is_polling(tool));
         let result = Digest::of("result", b"");
-        (!polls).then(|| Round { key: *key, tool: tool.clone(), result })
+        (!polls).then(|| Round::ran(*key, tool.clone(), result))
+    }
+
+    /// What the loop guard remembers of a call that never started.
+    fn refusal_of(&self, call: &Arc<str>, told: Digest, resolved: &Resolved) -> Option<Round> {
+        let (name, args) = self.made.get(call)?;
+        let mut exposed = self.exposed.iter();
+        let shown = exposed.find(|one| one.name == *name || one.tool_id.as_str() == name);
+        let tool = shown.map(|one| one.tool_id.clone());
+        let known = tool.as_ref().and_then(|tool| resolved.registry.get(tool));
+        let polls = known.is_some_and(|tool| resolved.is_polling(tool));
+        (!polls).then(|| Round::refused((name, *args), tool, told, self.round))
+    }
+
+    /// Digest of a call's arguments, where the record says it.
+    pub(super) fn args_of(&self, call: &Arc<str>) -> Option<Digest> {
+        self.made.get(call).map(|(_, args)| *args)
+    }
+
+    /// The name and the arguments of a call as they are from here on.
+    fn makes(&mut self, call: &Arc<str>, event: &Event) {
+        let (name, args) = match event {
+            Event::ToolCallRequested(fact) => {
+                let json = fact.args.clone().map(Arguments::Json);
+                let read = || fact.raw_args.as_deref().map(Arguments::read);
+                (Some(&fact.tool_id), fact.args_digest.or(json.or_else(read).map(|it| it.digest())))
+            }
+            Event::ToolCallRewritten(fact) => {
+                let json = fact.args.clone().map(Arguments::Json);
+                (Some(&fact.tool_id), fact.args_digest.or(json.map(|it| it.digest())))
+            }
+            // Blank arguments stand for none and are shown as they were.
+            Event::ToolArgsValidated(fact) if !fact.blank => {
+                let json = fact.args.clone().map(Arguments::Json);
+                (None, fact.args_digest.or(json.map(|it| it.digest())))
+            }
+            _ => return,
+        };
+        let known = self.made.get(call);
+        let name = name.or(known.map(|(name, _)| name)).cloned();
+        let args = args.or(known.map(|(_, args)| *args));
+        if let Some(made) = name.zip(args) {
+            self.made.insert(Arc::clone(call), made);
+        }
     }
 
     fn about(&mut self, call: &Arc<str>, event: &Event, (resolved, steps): (&Resolved, &Steps)) {
+        self.makes(call, event);
         match event {
             Event::ToolArgsValidated(fact) => {
                 if let (Some(tool), Some(args)) = (&fact.tool_id, fact.args_digest) {
@@ -106,7 +159,16 @@ impl Memory {
                     round.map(|round| Round { result: result.unwrap_or(round.result), ..round }),
                 );
             }
-            Event::ToolCallSettled(fact) => self.settled(call, &fact.outcome, (resolved, steps)),
+            Event::ToolCallSettled(fact) => {
+                let same_reply = |of: &str| self.batch.contains(of);
+                if is_refusal(&fact.outcome, &same_reply)
+                    && let Some(told) = fact.shown
+                    && let Some(round) = self.refusal_of(call, told, resolved)
+                {
+                    add_refusal(&mut self.rounds, round);
+                }
+                self.settled(call, &fact.outcome, (resolved, steps));
+            }
             _ => {}
         }
     }
@@ -121,8 +183,13 @@ impl Memory {
             // Whether this one blocked the call or ended the turn is decided as it was then.
             Outcome::Blocked { by } if by == "loop_guard" => {
                 let verdict = (steps.loop_guard)(&self.rounds, self.key(call), &resolved.knobs);
-                if let LoopVerdict::Stop(pattern) = verdict {
-                    self.stopped = Some(pattern.to_owned());
+                match (verdict, self.keys.get(call)) {
+                    (LoopVerdict::Stop(pattern), _) => self.stopped = Some(pattern.to_owned()),
+                    (LoopVerdict::Block(_), Some((key, tool))) => {
+                        let round = Round::blocked(&self.rounds, *key, tool);
+                        self.rounds.extend(round);
+                    }
+                    _ => {}
                 }
             }
             Outcome::Cancelled { cause } if cause == LOOP_STOPPED => {

@@ -210,7 +210,11 @@ impl<'a> Reading<'a> {
 
     fn append(&mut self, fact: &TranscriptAppended, seq: u64) -> Result<(), ResumeError> {
         for message in &fact.messages {
-            let text = text(self.journal, &message.text, seq)?;
+            let called = message.call.as_deref().and_then(|call| self.calls.get(call));
+            let text = match called {
+                Some(call) => call.result(self.journal, &message.text, seq)?,
+                None => text(self.journal, &message.text, seq)?,
+            };
             let message = match (message.role.as_str(), &message.call) {
                 ("tool", Some(call)) => {
                     let call: Arc<str> = call.as_str().into();
@@ -271,7 +275,8 @@ impl<'a> Reading<'a> {
                         attempted.round = memory.round_of(call, bundle.0);
                     }
                     let (shown, asked) = (known.shown(call), known.asked());
-                    reopening.push(Reopening { shown, asked, left });
+                    let unkept = memory.args_of(call).filter(|_| !known.keeps_args());
+                    reopening.push(Reopening { shown, asked, unkept, left });
                 }
                 Place::Batch(Box::new(Batch {
                     id: batch.batch.clone(),

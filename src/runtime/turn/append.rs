@@ -27,7 +27,10 @@ fn fact(cx: &mut Lent<'_>, message: &Message) -> TranscriptMessage {
     TranscriptMessage {
         role: role.to_owned(),
         chars: text.chars().count(),
-        text: cx.log.journal.put_blob(Arc::clone(text)),
+        text: match &call {
+            Some(call) => cx.log.keep_result(call, text),
+            None => cx.log.journal.put_blob(Arc::clone(text)),
+        },
         call,
         calls,
     }

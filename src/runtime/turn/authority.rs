@@ -81,12 +81,14 @@ impl Turn {
         let principal = &cx.resolved.principal;
         let expires_at = cx.world.now().saturating_add(cx.resolved.knobs.approval_expiry_ms);
         let request = ApprovalRequest::new(id, &validated, judgement, principal, expires_at);
+        // Whoever is asked sees the arguments; the record keeps them only if it may.
+        let logged = validated.resolved().tool().descriptor.observability.keeps_args();
         let fact = ApprovalRequested {
             approval_id: request.id.clone(),
             summary: request.summary.clone(),
             call_digest: request.call_digest,
             strong: request.strong,
-            args_preview: Some(request.args.clone()),
+            args_preview: logged.then(|| request.args.clone()),
             principal: Some(principal.id.clone()),
             scopes: principal.scopes.iter().cloned().collect(),
             risk: Some(request.risk),
@@ -244,12 +246,9 @@ impl Turn {
         let pattern = match (cx.steps.loop_guard)(&self.rounds, Some(same), knobs) {
             LoopVerdict::Pass | LoopVerdict::Warn(_) => return false,
             LoopVerdict::Block(pattern) => {
-                // Asked for once more, it goes on with the circle, as if it had ended as before.
-                let before = self.rounds.iter().rev().find(|round| round.key == same);
-                if let Some(result) = before.or(self.rounds.last()).map(|round| round.result) {
-                    let tool = permitted.validated().resolved().tool().id().clone();
-                    self.rounds.push(Round { key: same, tool, result });
-                }
+                let tool = permitted.validated().resolved().tool().id();
+                let round = Round::blocked(&self.rounds, same, tool);
+                self.rounds.extend(round);
                 pattern
             }
             LoopVerdict::Stop(pattern) => {

@@ -116,6 +116,7 @@ impl Turn {
                 duplicate_exempt: cx.resolved.exempt(),
                 call_budget: knobs.call_budget,
                 loop_warn: u32::try_from(knobs.loop_limits.identical.warn).ok(),
+                loop_stop: u32::try_from(knobs.loop_limits.identical.stop).ok(),
                 strict: knobs.dialect == Dialect::Text && knobs.text.strict,
                 direct: self.direct,
                 ..TurnStarted::new(provider, dialect)

@@ -1,10 +1,13 @@
 //! Loop control: calls that go in circles are warned about, then blocked, then end the turn.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::machine::{Lent, Turn};
 use crate::base::digest::Digest;
+use crate::journal::{Blobs, Outcome};
+use crate::runtime::dialect::Arguments;
 use crate::runtime::guard::limits::Thresholds;
-use crate::runtime::guard::repeat::CallKey;
+use crate::runtime::guard::repeat::{CallKey, refused_key};
 use crate::runtime::resolved::Knobs;
 use crate::tool::id::ToolId;
 
@@ -15,8 +18,90 @@ pub struct Round {
     pub key: CallKey,
     /// The tool.
     pub tool: ToolId,
-    /// What came of it: a poll whose result changes is no loop.
+    /// What came of it: a poll whose result changes is no loop. Of a refusal it is what the model
+    /// was told, which another reason makes another.
     pub result: Digest,
+    /// In which reply it was refused, if it was.
+    pub refused: Option<u32>,
+}
+
+impl Round {
+    /// A call that ran.
+    pub fn ran(key: CallKey, tool: ToolId, result: Digest) -> Self {
+        Self { key, tool, result, refused: None }
+    }
+
+    /// A call that was blocked: asked for once more it goes on with the circle, as if it had ended
+    /// as before.
+    pub fn blocked(rounds: &[Self], key: CallKey, tool: &ToolId) -> Option<Self> {
+        let before = rounds.iter().rev().find(|round| round.key == key);
+        let result = before.or(rounds.last())?.result;
+        Some(Self::ran(key, tool.clone(), result))
+    }
+
+    /// A call that was refused, by its name and the digest of its arguments, in this reply.
+    pub fn refused(
+        (name, args): (&str, Digest),
+        tool: Option<ToolId>,
+        told: Digest,
+        reply: u32,
+    ) -> Self {
+        let tool = tool.unwrap_or_else(|| ToolId::sanitized(name));
+        Self { key: refused_key(name, args), tool, result: told, refused: Some(reply) }
+    }
+}
+
+/// Adds a refusal. The same one again in one reply is not counted: whoever made it had not been
+/// told of the first yet.
+pub fn add_refusal(rounds: &mut Vec<Round>, refusal: Round) {
+    if !rounds.contains(&refusal) {
+        rounds.push(refusal);
+    }
+}
+
+/// Whether making a call again that ended so goes on with a circle. Calls that were closed with
+/// their turn were not refused; what the loop guard blocked it counted itself; and of two equal
+/// calls in one reply the first one counts.
+pub fn is_refusal(outcome: &Outcome, same_reply: &dyn Fn(&str) -> bool) -> bool {
+    match outcome {
+        Outcome::Rejected { .. }
+        | Outcome::Unavailable { .. }
+        | Outcome::Denied { .. }
+        | Outcome::Replaced => true,
+        Outcome::Blocked { by } => by != "loop_guard" && by != "repeated_prompt",
+        Outcome::Duplicate { of } => !same_reply(of),
+        Outcome::Succeeded
+        | Outcome::Failed { .. }
+        | Outcome::Cancelled { .. }
+        | Outcome::Interrupted => false,
+    }
+}
+
+impl Turn {
+    /// The loop guard remembers a call that never started. Tools whose purpose is to be asked
+    /// again are left alone here as elsewhere.
+    pub(super) fn remember_refusal(
+        &mut self,
+        slot: usize,
+        (outcome, shown): (&Outcome, &str),
+        cx: &Lent<'_>,
+    ) {
+        let same_reply = |of: &str| self.slots.iter().any(|slot| *slot.call == *of);
+        if !is_refusal(outcome, &same_reply) {
+            return;
+        }
+        let slot = self.slots.get(slot);
+        let call = &slot.shown;
+        let view = self.view.as_ref();
+        let tool = view.and_then(|compiled| compiled.view.resolve(&call.name).ok());
+        if tool.is_some_and(|tool| cx.resolved.is_polling(tool)) {
+            return;
+        }
+        let tool = tool.map(|tool| tool.id().clone());
+        let args = slot.unkept.unwrap_or_else(|| Arguments::read(&call.arguments).digest());
+        let round = Round::refused((&call.name, args), tool, Blobs::name(shown), self.round);
+        add_refusal(&mut self.rounds, round);
+    }
 }
 
 /// What the loop guard says.
@@ -64,23 +149,18 @@ fn rank(verdict: &LoopVerdict) -> u8 {
     }
 }
 
-/// How often one call has come to its last result: the next one, or whichever has most often.
+/// How often the next call has come to its last result; without one, whichever call has come most
+/// often to one result.
 fn identical(rounds: &[Round], next: Option<CallKey>) -> usize {
-    let count = |key: CallKey| {
-        let last = rounds.iter().rev().find(|round| round.key == key);
-        let same = |round: &&Round| {
-            last.is_some_and(|it| (it.key, it.result) == (round.key, round.result))
-        };
-        rounds.iter().filter(same).count()
+    let Some(key) = next else {
+        let mut counts = BTreeMap::new();
+        rounds.iter().for_each(|round| *counts.entry((round.key, round.result)).or_insert(0) += 1);
+        return counts.into_values().max().unwrap_or(0);
     };
-    match next {
-        // A call that was never made goes on with nothing.
-        Some(key) => Some(count(key)).filter(|count| *count > 0).map_or(0, |count| count + 1),
-        None => {
-            let keys: BTreeSet<CallKey> = rounds.iter().map(|round| round.key).collect();
-            keys.into_iter().map(count).max().unwrap_or(0)
-        }
-    }
+    let own = rounds.iter().filter(|round| round.key == key);
+    // A call that was never made goes on with nothing.
+    let Some(last) = own.clone().next_back() else { return 0 };
+    1 + own.filter(|round| round.result == last.result).count()
 }
 
 /// How many of the last calls alternate between exactly two, each with its same result.
@@ -102,6 +182,10 @@ fn ping_pong(rounds: &[Round], next: Option<CallKey>) -> usize {
 /// How many different arguments one tool was given in a row that all came to the same result.
 fn no_progress(rounds: &[Round], next: Option<CallKey>) -> usize {
     let Some(last) = rounds.last() else { return 0 };
+    // What is about to run got further than a row of refusals.
+    if next.is_some() && last.refused.is_some() {
+        return 0;
+    }
     let row = rounds.iter().rev().take_while(|r| r.tool == last.tool && r.result == last.result);
     let keys: BTreeSet<CallKey> = row.map(|round| round.key).collect();
     let fresh = next.is_some_and(|next| !keys.contains(&next));
@@ -112,12 +196,22 @@ fn no_progress(rounds: &[Round], next: Option<CallKey>) -> usize {
 mod tests {
     use super::*;
 
-    /// `a1` is the call `a` with the result `1`, of the tool named by its first letter.
+    /// `a1` is the call `a` with the result `1`, of the tool named by its first letter; `-a1` was
+    /// refused with those words.
     fn rounds(line: &str) -> Vec<Round> {
-        let one = |word: &str| Round {
-            key: Digest::of("key", &word.as_bytes()[..word.len() - 1]),
-            tool: ToolId::sanitized(&word[..1]),
-            result: Digest::of("result", &word.as_bytes()[word.len() - 1..]),
+        let one = |word: &str| {
+            let (call, result) = word.split_at(word.len() - 1);
+            let result = Digest::of("result", result.as_bytes());
+            match call.strip_prefix('-') {
+                Some(call) => {
+                    let args = Digest::of("args", call.as_bytes());
+                    Round::refused((&call[..1], args), None, result, 1)
+                }
+                None => {
+                    let key = Digest::of("key", call.as_bytes());
+                    Round::ran(key, ToolId::sanitized(&call[..1]), result)
+                }
+            }
         };
         line.split_whitespace().map(one).collect()
     }
@@ -146,5 +240,15 @@ mod tests {
         check("ax1 ay1 az1 aw1 av1 au1", None, Warn("no_progress"));
         check("ax1 ay2 az3 aw4 av5 au6", None, Pass);
         check("ax1 ay1 az1 aw1 av1 au1 at1", Some("as"), Block("no_progress"));
+        // A refusal is a result, and what gets further is no repetition of it.
+        check("-a1 -a1 -a1", None, Warn("identical"));
+        check("-a1 b2 -a1 b2 -a1 -a1 -a1 -a1", None, Stop("identical"));
+        check("-a1 -a2 -a3 -a4 -a5 -a6", None, Pass);
+        check("-a1 -a1 -a1 -a1 -a1", Some("a"), Pass);
+        check("-ax1 -ay1 -az1 -aw1 -av1 -au1", None, Warn("no_progress"));
+        check("-ax1 -ay1 -az1 -aw1 -av1 -au1 -at1", Some("as"), Pass);
+        check("a1 -b2 a1 -b2 a1 -b2 a1 -b2", Some("a"), Block("ping_pong"));
+        // Five of a kind stay five, whatever the call comes to afterwards.
+        check("a1 a1 a1 a2", None, Warn("identical"));
     }
 }

@@ -18,7 +18,7 @@ use crate::journal::outcome::{Blame, Denier, Fault};
 use crate::journal::receipt::Scope;
 use crate::runtime::catalog::Registered;
 use crate::runtime::evidence::pending::{self, Pending};
-use crate::runtime::evidence::settle::{Settling, settle};
+use crate::runtime::evidence::settle::{Settling, logged, settle};
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::repeat::key;
 use crate::runtime::guard::{HookCall, HookSpec, Point};
@@ -216,7 +216,7 @@ impl Turn {
             (cx.steps.retry)(&tool, fault, attempt, now).map(|at| (at, fault.clone()))
         });
         if let Some((at, fault)) = again {
-            let fault = Fault { message: cx.redact(&fault.message), ..fault };
+            let fault = logged(&tool, Fault { message: cx.redact(&fault.message), ..fault });
             let fact = AttemptFailed { retry_at: Some(at), ..AttemptFailed::new(attempt, fault) };
             cx.call(&call, fact);
             self.out.push(Effect::Wake(at));
@@ -247,14 +247,18 @@ impl Turn {
         let tool = validated.resolved().tool();
         let result = settled.finished.result_digest.unwrap_or_else(|| Digest::of("result", b""));
         if !cx.resolved.is_polling(tool) {
-            let round = Round { key: key(validated), tool: tool.id().clone(), result };
-            self.rounds.push(round);
+            self.rounds.push(Round::ran(key(validated), tool.id().clone(), result));
         }
         let query = validated.args().get("query").and_then(serde_json::Value::as_str);
         let search = (found, query.map(str::to_owned));
-        let (finished, pending) = pending::keep(settled, search, &call, &mut cx.log.journal);
+        if settled.finished.unlogged {
+            cx.log.hush_result(&call);
+        }
+        let shown = Arc::clone(&settled.shown);
+        let kept = (&*call, cx.log.keep_result(&call, &shown));
+        let (finished, pending) = pending::keep(settled, search, kept, &mut cx.log.journal);
         let event = cx.call(&call, finished);
-        let end = self.record_pending(slot, event, (pending, &Had::default()), cx);
+        let end = self.record_pending(slot, event, (pending, shown, &Had::default()), cx);
         let hooks = &tool.descriptor.hooks;
         let mut left: VecDeque<HookSpec> = cx.resolved.hooks.global(Point::AfterCall).collect();
         left.extend(cx.resolved.hooks.own(Point::AfterCall, &hooks.post_call));
@@ -270,7 +274,7 @@ impl Turn {
         &mut self,
         slot: usize,
         event: u64,
-        (pending, had): (Pending, &Had),
+        (pending, shown, had): (Pending, Arc<str>, &Had),
         cx: &mut Lent<'_>,
     ) -> SlotEnd {
         let call = self.slots.call(slot);
@@ -288,7 +292,6 @@ impl Turn {
         if pending.outcome == Outcome::Succeeded {
             self.activate(slot, &pending.found, pending.query.as_deref(), cx);
         }
-        let shown = cx.log.journal.blobs().get(&pending.shown).cloned().unwrap_or_default();
         SlotEnd { outcome: pending.outcome, shown, cut: pending.cut }
     }
 
@@ -388,7 +391,7 @@ impl Turn {
         let fact = ToolCallSettled {
             outcome: end.outcome.clone(),
             shown_chars: Some(end.shown.chars().count() as u64),
-            shown: Some(cx.log.journal.put_blob(Arc::clone(&end.shown))),
+            shown: Some(cx.log.keep_result(&self.slots.call(slot), &end.shown)),
             cut: end.cut,
         };
         cx.call(&self.slots.call(slot), fact);

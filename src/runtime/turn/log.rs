@@ -7,7 +7,7 @@ use crate::base::digest::Digest;
 use crate::base::world::World;
 use crate::journal::event::catalog::ToolVerified;
 use crate::journal::event::turn::SessionOpened;
-use crate::journal::{Entry, Event, Journal};
+use crate::journal::{Blobs, Entry, Event, Journal};
 use crate::runtime::catalog::Registered;
 use crate::runtime::resolved::Resolved;
 use crate::tool::id::ToolId;
@@ -21,12 +21,24 @@ pub struct Log {
     turn: Option<Arc<str>>,
     last: Option<u64>,
     calls: BTreeMap<Arc<str>, u64>,
+    /// Calls whose results are not to be logged.
+    hushed: BTreeSet<Arc<str>>,
+    /// Whether the transcript holds what is not to be logged.
+    quiet: bool,
 }
 
 impl Log {
     /// An empty journal of one session.
     pub fn new(session: Arc<str>) -> Self {
-        Self { journal: Journal::new(), session, turn: None, last: None, calls: BTreeMap::new() }
+        Self {
+            journal: Journal::new(),
+            session,
+            turn: None,
+            last: None,
+            calls: BTreeMap::new(),
+            hushed: BTreeSet::new(),
+            quiet: false,
+        }
     }
 
     /// Goes on with a journal that was written before. Its facts belong to no turn until one is
@@ -60,6 +72,31 @@ impl Log {
     pub fn set_turn(&mut self, turn: Option<Arc<str>>) {
         self.turn = turn;
         self.calls.clear();
+    }
+
+    /// The transcript holds, or will hold, what is not to be logged: requests are kept by their
+    /// digests from here on.
+    pub fn hush(&mut self) {
+        self.quiet = true;
+    }
+
+    /// Whether requests are kept by their digests alone.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// The result of a call is not to be logged.
+    pub fn hush_result(&mut self, call: &str) {
+        self.hushed.insert(call.into());
+        self.hush();
+    }
+
+    /// Keeps what is shown of a call, unless it is not to be logged; returns its name either way.
+    pub fn keep_result(&mut self, call: &str, shown: &Arc<str>) -> Digest {
+        if self.hushed.contains(call) {
+            return Blobs::name(shown);
+        }
+        self.journal.put_blob(Arc::clone(shown))
     }
 
     /// Appends a fact about the session or the turn.

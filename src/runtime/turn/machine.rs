@@ -271,9 +271,12 @@ impl Turn {
         let compiled = self.compile(cx);
         let view = &compiled.view;
         let payload = cx.resolved.knobs.dialect.request(&compiled.tools, cx.transcript);
+        let unlogged = cx.log.is_quiet();
         let journal = &mut cx.log.journal;
         journal.put_known_blob(payload.tools.digest, Arc::clone(&payload.tools.text));
-        journal.put_known_blob(payload.messages_digest, Arc::clone(&payload.messages));
+        if !unlogged {
+            journal.put_known_blob(payload.messages_digest, Arc::clone(&payload.messages));
+        }
         cx.fact(ModelRequested {
             provider: self.provider.to_string(),
             dialect: payload.dialect.name().to_owned(),
@@ -283,6 +286,7 @@ impl Turn {
             advertised: Arc::clone(&view.advertised),
             tokens: Some(payload.tokens()),
             view_tokens: Some(payload.view_tokens()),
+            unlogged,
         });
         self.out.push(Effect::Ask(Arc::clone(&self.provider), payload));
     }
@@ -312,6 +316,8 @@ impl Turn {
         let text = text.map(|text| cx.redact(&text));
         let bytes = text.as_ref().map_or(0, String::len)
             + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
+        // The words are kept with the calls in them, or not at all.
+        let told = told.filter(|_| calls.iter().all(|call| self.logs_args(&call.name)));
         let raw = told.map(|told| cx.redact(&told));
         let raw = raw.map(|raw| cx.log.journal.put_blob(raw.into()));
         cx.fact(ModelReplied {

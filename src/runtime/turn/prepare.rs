@@ -50,10 +50,13 @@ impl Turn {
                 index,
                 origin: raw.origin,
             };
+            if !self.logs_args(&one.name) {
+                cx.log.hush();
+            }
             facts.push((Arc::clone(&call), self.requested(&one)));
             let shown = assistant_call(&one);
             let stage = Stage::Proposed(Box::new(one), chain.clone());
-            slots.push(Slot { call, shown, stage, asked: false });
+            slots.push(Slot { call, shown, stage, asked: false, unkept: None });
         }
         let names = slots.iter().map(|slot| slot.call.to_string()).collect();
         self.slots = Slots::for_batch(slots);
@@ -160,9 +163,13 @@ impl Turn {
                 Arguments::Blank | Arguments::Malformed { .. } => None,
             };
             let unlogged = !self.logs_args(&proposed.name);
+            if unlogged {
+                cx.log.hush();
+            }
+            let args_digest = unlogged.then(|| proposed.arguments.digest());
             let args = args.filter(|_| !unlogged);
             let (tool_id, by) = (proposed.name.clone(), Some(spec.name));
-            cx.call(&call, ToolCallRewritten { tool_id, args, by, unlogged });
+            cx.call(&call, ToolCallRewritten { tool_id, args, by, unlogged, args_digest });
             self.slots.get_mut(slot).shown = assistant_call(&proposed);
         }
         self.slots.put(slot, Stage::Proposed(proposed, chain));
@@ -198,26 +205,31 @@ impl Turn {
                 self.slots.get_mut(slot).shown.arguments = args.to_string();
             }
         }
+        let changed = cleared || !defaults.is_empty();
+        let logged = tool.descriptor.observability.keeps_args();
+        let kept = resolved.args_mut().filter(|_| changed && logged).map(|args| args.clone());
         let named = |status: &str| ToolArgsValidated {
             tool_id: Some(tool.id().clone()),
             tool_version: Some(tool.version),
             marker_cleared: cleared,
+            args: kept,
+            defaults,
             ..ToolArgsValidated::new(status.to_owned())
         };
         let validated = match (cx.steps.validate)(resolved, &cx.resolved.principal) {
             Ok(validated) => validated,
-            Err((_, errors)) => {
-                cx.call(&call, ToolArgsValidated { errors: errors.clone(), ..named("failed") });
+            Err((mut resolved, errors)) => {
+                let args_digest = (!logged).then(|| resolved.arguments_mut().digest());
+                let fact =
+                    ToolArgsValidated { errors: errors.clone(), args_digest, ..named("failed") };
+                cx.call(&call, fact);
                 let shown = rejection_text(&errors);
                 return self.refuse(slot, Outcome::Rejected { errors }, &shown, cx);
             }
         };
-        let logged = tool.descriptor.observability.log_args && (cleared || !defaults.is_empty());
         let fact = ToolArgsValidated {
             args_digest: Some(validated.args_digest()),
             blank: validated.blank(),
-            args: logged.then(|| validated.args().clone()),
-            defaults,
             ..named("passed")
         };
         cx.call(&call, fact);
@@ -352,14 +364,15 @@ impl Turn {
         let shown = (cx.steps.preview)(&text, "", limit);
         let call = self.slots.call(slot);
         self.ledger.fall(&call);
+        self.remember_refusal(slot, (&outcome, &shown.text), cx);
         self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
     }
 
     /// Whether arguments are logged for a name; they are where nothing is known of it.
-    fn logs_args(&self, name: &str) -> bool {
+    pub(super) fn logs_args(&self, name: &str) -> bool {
         let view = self.view.as_ref();
         let known = view.and_then(|view| view.view.resolve(name).ok());
-        known.is_none_or(|tool| tool.descriptor.observability.log_args)
+        known.is_none_or(|tool| tool.descriptor.observability.keeps_args())
     }
 
     fn requested(&self, proposed: &Proposed) -> ToolCallRequested {
@@ -371,7 +384,9 @@ impl Turn {
         };
         ToolCallRequested {
             args: args.filter(|_| logged),
-            raw_args: raw_args.filter(|_| logged),
+            // That there were none gives nothing away.
+            raw_args: raw_args.filter(|raw| logged || raw.is_empty()),
+            args_digest: (!logged).then(|| proposed.arguments.digest()),
             provider_call_id: proposed.provider_id.clone(),
             index: Some(proposed.index),
             proposed_by: Some(if self.direct { "system" } else { "model" }.to_owned()),

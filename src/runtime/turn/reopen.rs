@@ -130,6 +130,8 @@ pub struct Reopening {
     pub shown: AssistantCall,
     /// Whether a person was asked about it.
     pub asked: bool,
+    /// Digest of its arguments, where they were not kept.
+    pub unkept: Option<Digest>,
     /// What became of it.
     pub left: Left,
 }
@@ -171,6 +173,8 @@ pub struct Ended {
     pub event: u64,
     /// What follows it.
     pub pending: Pending,
+    /// What the model is shown.
+    pub shown: Arc<str>,
     /// What of it is recorded.
     pub had: Had,
     /// Its tool.
@@ -284,9 +288,9 @@ impl Turn {
         let (mut open, mut left) = (Vec::new(), Vec::new());
         for slot in slots {
             let call = Arc::clone(&slot.shown.call);
-            let (shown, asked) = (slot.shown, slot.asked);
-            open.push(Slot { call, shown, stage: Stage::Between, asked });
-            left.push(slot.left);
+            let Reopening { shown, asked, unkept, left: what } = slot;
+            open.push(Slot { call, shown, stage: Stage::Between, asked, unkept });
+            left.push(what);
         }
         self.slots = Slots::for_batch(open);
         for (slot, left) in left.into_iter().enumerate() {
@@ -316,8 +320,8 @@ impl Turn {
                 }
             }
             Left::Ended(ended) => {
-                let Ended { event, pending, had, tool, unwatched } = *ended;
-                let end = self.record_pending(slot, event, (pending, &had), cx);
+                let Ended { event, pending, shown, had, tool, unwatched } = *ended;
+                let end = self.record_pending(slot, event, (pending, shown, &had), cx);
                 self.settle_unwatched(slot, end, (&tool, &unwatched), cx);
             }
             Left::Failed(attempted) => self.last_attempt(slot, *attempted, cx),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::Outcome;
 use crate::runtime::dialect::Proposed;
@@ -152,6 +153,8 @@ pub struct Slot {
     pub stage: Stage,
     /// Whether a person was asked about it.
     pub asked: bool,
+    /// Digest of its arguments, where they are not known any more.
+    pub unkept: Option<Digest>,
 }
 
 /// The calls of a reply, in model order.

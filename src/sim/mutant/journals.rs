@@ -22,6 +22,7 @@ mod limits;
 mod table_dispatch;
 mod table_guard;
 mod table_limits;
+mod unlogged;
 mod whole;
 
 use std::sync::LazyLock;
@@ -239,6 +240,13 @@ const CORE: &[Mutant] = mutants! {
         "orphan-artifact" => evidence::orphan_artifact,
         "retarget-artifact" => evidence::retarget_artifact,
         "artifact-of-nobody" => evidence::artifact_of_nobody,
+    }
+    "unlogged-not-kept" {
+        "keep-the-unlogged" => unlogged::keep_the_unlogged,
+        "store-the-unlogged" => unlogged::store_the_unlogged,
+        "word-the-unlogged" => unlogged::word_the_unlogged,
+        "keep-the-request" => unlogged::keep_the_request,
+        "forget-the-request" => unlogged::forget_the_request,
     }
     "view-explained" {
         "blank-reason" => evidence::blank_reason,

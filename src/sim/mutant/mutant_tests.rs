@@ -119,7 +119,7 @@ fn every_mutant_is_caught_wherever_it_finds_a_place_in_a_witness() {
 }
 
 /// Whole sessions: every mutant finds a place in at least one of them.
-const SESSIONS: [&str; 4] = [SESSION, STOPPED, GUARDED, CIRCLING];
+const SESSIONS: [&str; 5] = [SESSION, STOPPED, GUARDED, CIRCLING, QUIET];
 
 /// Two turns with everything in them, as a whole session looks.
 const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model; \
@@ -134,10 +134,15 @@ const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model
     set 7 succeeded; app 7; view a; model; end";
 
 /// A turn that goes in a circle, and is told so.
-const CIRCLING: &str = "open; cat a; user; caps 9 9; circle 2; view a; model; req 1 a; \
+const CIRCLING: &str = "open; cat a; user; caps 9 9; circle 2 3; view a; model; req 1 a; \
     val 1; pol 1 allow; box 1; run 1; fin 1 ok result=w; set 1 succeeded; app 1; \
     view a; model; req 2 a:1; val 2; pol 2 allow; box 2; run 2; fin 2 ok result=w; \
     set 2 succeeded; app 2; warned; view a; model; say done; end";
+
+/// A turn in which nothing that a tool says may be logged.
+const QUIET: &str = "open; cat a,b; user; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; box 1; \
+    val 2; pol 2 allow; box 2; run 1; fin 1 failed unlogged; set 1 failed gone; run 2; fin 2 ok; \
+    set 2 succeeded; app 1,2; view a,b; model a,b unlogged; say done; end";
 
 /// Three turns that are planned and counted: one with calls side by side, a search, steering,
 /// another model and another attempt; one that is cancelled; one that the loop guard stops.

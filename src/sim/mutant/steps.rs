@@ -168,6 +168,20 @@ const TABLE: &[StepMutant] = mutants! {
         }
         "circles-are-forgotten" "R6" ["circles-are-noticed"] { loop_guard: streaks_alone }
         "no-loop-guard" "R6" ["circles-are-noticed"] { loop_guard: |_, _, _| LoopVerdict::Pass }
+        "refusals-do-not-count" ["circles-are-noticed"] {
+            loop_guard: |rounds, next, knobs| {
+                let ran = rounds.iter().filter(|round| round.refused.is_none());
+                loop_guard(&ran.cloned().collect::<Vec<_>>(), next, knobs)
+            }
+        }
+        "warn-for-ever" ["circles-are-noticed"] {
+            loop_guard: |rounds, next, knobs| match loop_guard(rounds, next, knobs) {
+                LoopVerdict::Block(pattern) | LoopVerdict::Stop(pattern) => {
+                    LoopVerdict::Warn(pattern)
+                }
+                other => other,
+            }
+        }
         "markers-stay" ["marker-not-forged", "oracle"] { clear_marker: |_, _| false }
         "deliver-anywhere" ["arguments-as-sent"] {
             delivery_defaults: |args, _, _, _| {

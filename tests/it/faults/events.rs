@@ -4,11 +4,13 @@ use proofmark::journal::Event;
 use proofmark::runtime::dialect::{Message, RawCall};
 use proofmark::runtime::provider::scripted::{Step, call};
 use proofmark::runtime::resolved::Knobs;
+use proofmark::runtime::surface::Limits;
 
 use super::Row;
 use super::hand::Hand;
 use super::record::{about, called, count, shown, story};
 use super::scene::{Play, ask, say, step};
+use crate::surfaces::check;
 use crate::tools::tool;
 
 pub const ROWS: &[Row] = &[
@@ -69,6 +71,18 @@ pub const ROWS: &[Row] = &[
         );
         let ids = called(&same.ends().journal);
         assert_ne!(ids[0], ids[1]);
+    }),
+    ("B204", || {
+        // A client that follows the cards sees each open once, then close with its result.
+        let list = [("a_x", "{}"), ("mail_send", "{}"), ("a_x", "{\"path\":7}")];
+        let tools = vec![tool("a.x", "L0", ""), tool("mail.send", "L4", "")];
+        let played = Play::new(tools, vec![ask(&list), say("ok")]).ends();
+        let shown = check(&played.journal, Limits::default());
+        assert!(shown >= 6, "three surfaces open and close one card: {shown}");
+        let entries = played.journal.entries().iter();
+        for entry in entries.filter(|entry| entry.cause.is_some()) {
+            assert!(entry.cause < Some(entry.seq), "what led to it was there: {entry:?}");
+        }
     }),
 ];
 

@@ -4,6 +4,7 @@
 mod approval;
 mod cancel;
 mod dedup;
+mod delegate;
 mod events;
 pub mod hand;
 mod history;
@@ -16,6 +17,7 @@ mod policy;
 mod receipt;
 pub mod record;
 mod redact;
+mod resume;
 pub mod scene;
 mod stream;
 mod text;
@@ -32,7 +34,7 @@ use crate::support;
 type Row = (&'static str, fn());
 
 /// All tables, by the boundary that a row speaks about.
-const TABLES: [(&str, &[Row]); 16] = [
+const TABLES: [(&str, &[Row]); 18] = [
     ("text", text::ROWS),
     ("stream", stream::ROWS),
     ("validate", validate::ROWS),
@@ -49,6 +51,8 @@ const TABLES: [(&str, &[Row]); 16] = [
     ("events", events::ROWS),
     ("policy", policy::ROWS),
     ("mcp", mcp::ROWS),
+    ("delegate", delegate::ROWS),
+    ("resume", resume::ROWS),
 ];
 
 /// Every row of a table holds; all that do not are named.

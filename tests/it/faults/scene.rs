@@ -19,6 +19,7 @@ use proofmark::runtime::guard::{
     AnswerScope, Hook, HookCall, HookSpec, HookVerdict, Hooks, Point, Verdict,
 };
 use proofmark::runtime::policy::Rules;
+use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
@@ -65,6 +66,8 @@ pub struct Play {
     pub secrets: Vec<(&'static str, Secret)>,
     pub workspace: Workspace,
     pub turns: usize,
+    /// Delegates, each with its script.
+    pub agents: Vec<(&'static str, Vec<Step>)>,
 }
 
 impl Play {
@@ -81,6 +84,7 @@ impl Play {
             secrets: Vec::new(),
             workspace: Workspace::default(),
             turns: 1,
+            agents: Vec::new(),
         }
     }
 
@@ -143,7 +147,14 @@ impl Play {
             hooks.map(|(spec, says)| (spec.name, hook(says))).collect();
         let provider = Box::new(Scripted::new(self.script.into()));
         let approver = Box::new(Person::new(answers.collect()));
+        let agents = self.agents.into_iter();
         Session::open(Parts {
+            delegates: agents
+                .map(|(name, steps)| {
+                    let provider: Box<dyn Provider> = Box::new(Scripted::new(steps.into()));
+                    (Arc::from(name), provider)
+                })
+                .collect(),
             world: Box::new(Clock { tick: 1, ..Clock::default() }),
             hooks,
             workspace: self.workspace,

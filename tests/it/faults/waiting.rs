@@ -1,17 +1,15 @@
 //! Reported faults that need what is not there yet.
 
 /// What a fault may wait for.
-pub const THEMES: [&str; 6] = ["delegate", "governance", "judging", "models", "resume", "surface"];
+pub const THEMES: [&str; 4] = ["delegate", "governance", "judging", "models"];
 
-/// Ids, each with what it waits for: `delegate` (subagents), `governance` (registry on disk and
+/// Ids, each with what it waits for: `delegate` (what a delegate may have that the request of its
+/// caller did not show; here it never has), `governance` (registry on disk and
 /// pins, CLI sandbox and shell parsing, calls to MCP servers, composite tools), `judging` (claims
-/// held against calls), `models` (live providers: their own spellings of calls),
-/// `resume` (sessions rebuilt from journals), `surface` (event streams for clients).
+/// held against calls), `models` (live providers: their own spellings of calls).
 pub const WAITING: &[(&str, &str)] = &[
     ("B005", "models"),
     ("B017", "judging"),
-    ("B046", "resume"),
-    ("B062", "resume"),
     ("B065", "governance"),
     ("B066", "governance"),
     ("B067", "governance"),
@@ -21,12 +19,7 @@ pub const WAITING: &[(&str, &str)] = &[
     ("B076", "governance"),
     ("B077", "governance"),
     ("B078", "governance"),
-    ("B084", "delegate"),
     ("B086", "delegate"),
-    ("B087", "delegate"),
-    ("B089", "delegate"),
-    ("B090", "delegate"),
-    ("B102", "resume"),
     ("B109", "governance"),
     ("B110", "governance"),
     ("B140", "governance"),
@@ -40,7 +33,5 @@ pub const WAITING: &[(&str, &str)] = &[
     ("B167", "governance"),
     ("B171", "governance"),
     ("B193", "judging"),
-    ("B204", "surface"),
     ("B243", "governance"),
-    ("B245", "delegate"),
 ];

@@ -11,5 +11,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     "circles-are-noticed" {
         "drop-the-warning" => limits::drop_the_warning,
         "warn-too-late" => limits::warn_too_late,
+        "stop-sooner" => limits::stop_sooner,
     }
 };
