@@ -1,32 +1,62 @@
 //! Texts that fit.
 
-use serde_json::Value;
-
 use crate::base::bounded::bound;
+
+/// What a field of a line holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Field<'a> {
+    /// A text.
+    Text(&'a str),
+    /// A number.
+    Number(u64),
+    /// Yes or no.
+    Flag(bool),
+}
 
 /// One JSON object on one line, of at most `limit` Unicode scalar values. Only the text of `long`
 /// is cut for that; where the rest alone is too long the line itself is cut, and is no JSON then.
-pub(super) fn object(fields: &[(&str, Value)], long: Option<(&str, &str)>, limit: usize) -> String {
-    let head = fields.iter().map(|(key, value)| member(key, value)).collect::<Vec<_>>().join(",");
-    let Some((key, text)) = long else { return cut(format!("{{{head}}}"), limit) };
-    let line = |text: &str| format!("{{{head},{}}}", member(key, &Value::from(text)));
-    let Some(room) = limit.checked_sub(line("").chars().count()) else {
-        return cut(format!("{{{head}}}"), limit);
+/// Keys are names that need no escapes. Every call is shown several times, so nothing is built that
+/// is not part of the line.
+pub(super) fn object(
+    fields: &[(&str, Field<'_>)],
+    long: Option<(&str, &str)>,
+    limit: usize,
+) -> String {
+    let mut line = String::with_capacity(256);
+    for (key, field) in fields {
+        line.push_str(if line.is_empty() { "{\"" } else { ",\"" });
+        line.push_str(key);
+        line.push_str("\":");
+        match field {
+            Field::Text(text) => line.push_str(&quoted(text)),
+            Field::Number(number) => line.push_str(&number.to_string()),
+            Field::Flag(flag) => line.push_str(if *flag { "true" } else { "false" }),
+        }
+    }
+    let Some((key, text)) = long else { return cut(line + "}", limit) };
+    let beside = [line.as_str(), ",\"", key, "\":\"\"}"].map(|part| part.chars().count());
+    let Some(room) = limit.checked_sub(beside.into_iter().sum()) else {
+        return cut(line + "}", limit);
     };
     let mut keep = room;
     loop {
-        let kept = bound(text, keep).text;
+        let kept = match text.len() <= keep {
+            true => quoted(text),
+            false => quoted(&bound(text, keep).text),
+        };
         // Without the two quotes around it.
-        let taken = Value::from(kept.as_str()).to_string().chars().count() - 2;
+        let taken = kept.chars().count().saturating_sub(2);
         if taken <= room {
-            return line(&kept);
+            return line + ",\"" + key + "\":" + &kept + "}";
         }
         keep = (keep * room / taken).min(keep - 1);
     }
 }
 
-fn member(key: &str, value: &Value) -> String {
-    format!("{}:{value}", Value::from(key))
+/// A text as JSON spells it.
+fn quoted(text: &str) -> String {
+    // Writing a text to memory cannot fail.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 fn cut(text: String, limit: usize) -> String {
@@ -51,13 +81,13 @@ pub(super) fn line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::Value;
 
     use super::*;
 
     #[test]
     fn the_long_text_gives_way_first() {
-        let fields = [("a", json!("b")), ("n", json!(1))];
+        let fields = [("a", Field::Text("b")), ("n", Field::Number(1))];
         let whole = r#"{"a":"b","n":1,"text":"x\ny"}"#;
         let check = |limit: usize, expected: &str| {
             assert_eq!(object(&fields, Some(("text", "x\ny")), limit), expected, "{limit}");
@@ -84,7 +114,7 @@ mod tests {
 
         #[test]
         fn whatever_it_is_it_fits(name in ".{0,20}", text in ".{0,200}", limit in 0_usize..300) {
-            let fields = [("name", Value::from(name.as_str()))];
+            let fields = [("name", Field::Text(&name))];
             let shown = object(&fields, Some(("text", &text)), limit);
             prop_assert!(shown.chars().count() <= limit);
             let least = object(&fields, None, 1_000).chars().count();

@@ -1,9 +1,7 @@
 //! Spans: an event when a call is about to run and one when it has its outcome. The second
 //! repeats whatever the first says of which call it is.
 
-use serde_json::{Value, json};
-
-use super::fit;
+use super::fit::{self, Field};
 use super::render::{End, Named};
 
 /// The beginning of a span.
@@ -15,18 +13,18 @@ pub(super) fn start(named: &Named, args: Option<&str>, limit: usize) -> String {
 /// Its end.
 pub(super) fn end(named: &Named, end: &End<'_>, limit: usize) -> String {
     let mut fields = fields("ToolCall", named);
-    fields.extend(end.duration_ms.map(|millis| ("durationMs", json!(millis))));
-    fields.push(("success", json!(end.success())));
-    fields.push(("outcome", json!(end.outcome.name())));
+    fields.extend(end.duration_ms.map(|millis| ("durationMs", Field::Number(millis))));
+    fields.push(("success", Field::Flag(end.success())));
+    fields.push(("outcome", Field::Text(end.outcome.name())));
     fit::object(&fields, end.result.as_deref().map(|text| ("result", text)), limit)
 }
 
-fn fields(event: &str, named: &Named) -> Vec<(&'static str, Value)> {
-    let mut fields = vec![("event", json!(event)), ("tool", json!(named.tool))];
-    fields.extend(named.provider_id.as_ref().map(|id| ("toolCallId", json!(id))));
-    fields.push(("channel", json!(named.channel)));
-    fields.push(("agent", json!(named.agent)));
-    fields.extend(named.turn.as_ref().map(|turn| ("turn", json!(turn))));
-    fields.push(("correlation", json!(named.correlation.short())));
+fn fields<'a>(event: &'a str, named: &'a Named) -> Vec<(&'static str, Field<'a>)> {
+    let mut fields = vec![("event", Field::Text(event)), ("tool", Field::Text(&named.tool))];
+    fields.extend(named.provider_id.as_ref().map(|id| ("toolCallId", Field::Text(id))));
+    fields.push(("channel", Field::Text(&named.channel)));
+    fields.push(("agent", Field::Text(&named.agent)));
+    fields.extend(named.turn.as_ref().map(|turn| ("turn", Field::Text(turn))));
+    fields.push(("correlation", Field::Text(&named.short)));
     fields
 }

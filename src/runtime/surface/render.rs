@@ -25,6 +25,8 @@ pub(super) struct Named {
     pub(super) agent: String,
     pub(super) turn: Option<String>,
     pub(super) correlation: Digest,
+    /// The same, as it is shown.
+    pub(super) short: String,
 }
 
 /// How a call ended, as it is shown.
@@ -233,13 +235,15 @@ impl Renderer {
             hasher = hasher.field(&[u8::from(field.is_some())]);
             hasher = hasher.field(field.unwrap_or_default().as_bytes());
         }
+        let correlation = hasher.finish();
         Named {
             tool: name(&open.tool),
             provider_id: provider_id.map(name),
             channel: name(channel),
             agent: name(&self.alias),
             turn: turn.map(name),
-            correlation: hasher.finish(),
+            short: correlation.short(),
+            correlation,
         }
     }
 

@@ -1,9 +1,7 @@
 //! Cards: one is opened right before its call runs and closed, under the same correlation, when
 //! the call has its outcome. How a call ended that never ran is a note.
 
-use serde_json::{Value, json};
-
-use super::fit;
+use super::fit::{self, Field};
 use super::render::{End, Named};
 
 /// Opens a card.
@@ -14,7 +12,7 @@ pub(super) fn start(named: &Named, args: Option<&str>, limit: usize) -> String {
 /// Closes a card.
 pub(super) fn end(named: &Named, end: &End<'_>, limit: usize) -> String {
     let mut fields = fields("ToolResult", named);
-    fields.push(("success", json!(end.success())));
+    fields.push(("success", Field::Flag(end.success())));
     outcome(fields, end, limit)
 }
 
@@ -23,15 +21,19 @@ pub(super) fn note(named: &Named, end: &End<'_>, limit: usize) -> String {
     outcome(fields("ToolSettled", named), end, limit)
 }
 
-fn outcome(mut fields: Vec<(&str, Value)>, end: &End<'_>, limit: usize) -> String {
-    fields.push(("outcome", json!(end.outcome.name())));
+fn outcome<'a>(
+    mut fields: Vec<(&'static str, Field<'a>)>,
+    end: &'a End<'_>,
+    limit: usize,
+) -> String {
+    fields.push(("outcome", Field::Text(end.outcome.name())));
     fit::object(&fields, end.result.as_deref().map(|text| ("result", text)), limit)
 }
 
-fn fields(event: &str, named: &Named) -> Vec<(&'static str, Value)> {
+fn fields<'a>(event: &'a str, named: &'a Named) -> Vec<(&'static str, Field<'a>)> {
     vec![
-        ("event", json!(event)),
-        ("correlation", json!(named.correlation.short())),
-        ("tool", json!(named.tool)),
+        ("event", Field::Text(event)),
+        ("correlation", Field::Text(&named.short)),
+        ("tool", Field::Text(&named.tool)),
     ]
 }
