@@ -253,6 +253,15 @@ fn prompt_not_repeated() {
             "unknown: its breach follows from `approval-binds`",
         );
     }
+    // What a grant covers is no question, nor is what the same reply repeats of it.
+    let twice = |authority: &str| {
+        format!(
+            "{start}late 1; view a,b; model; req 3 a:1, 4 a:1; val 3; pol 3 ask; {authority}; \
+             val 4; pol 4 ask; dup 4 of=3; set 4 duplicate of=3; end"
+        )
+    };
+    check_law(&twice("issue g1 a; grant 3; run 3"), law, "holds 2");
+    check_law(&twice("repeat 3 of=1; set 3 blocked"), law, "c4 a question that came again");
     // After a yes, and after a replacement, it is a new question.
     for answer in ["yes 1; run 1; fin 1 ok; set 1 succeeded", "edit 1; set 1 replaced"] {
         check_law(&later(answer, "ask 3; yes 3; run 3"), law, "holds 1");
