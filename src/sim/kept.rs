@@ -107,24 +107,30 @@ fn shortest(scene: &Scene, steps: &Steps, list: Vec<usize>, first: Kept) -> Kept
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::mutant::steps;
+    use crate::law::{dsl, find};
+    use crate::sim::mutant;
 
     #[test]
-    fn what_is_kept_breaks_one_law_and_is_short() {
-        let scene = Scene::new().unwrap_or_else(|error| panic!("{error}"));
-        let check = |name: &str, law: Option<&str>| {
-            let one = steps::all().iter().find(|one| one.name == name);
-            let one = one.unwrap_or_else(|| panic!("{name}"));
-            let kept = mutant(&scene, one, (1, 400));
-            assert_eq!(kept.as_ref().map(|kept| kept.law), law, "{name}");
-            if let Some(kept) = kept {
-                let breach = only_breach(&kept.entries).map(|breach| breach.law);
-                assert_eq!((breach, kept.entries.len() < 60), (law, true), "{name}");
-                assert!(!kept.cause.is_empty(), "{name}");
-            }
+    fn one_session_with_one_broken_law_is_kept() {
+        let name = "child-within-parent";
+        let witness = find(name).map(|law| law.witness).unwrap_or_default();
+        let (clean, blobs) = dsl::journal(witness).unwrap_or_else(|error| panic!("{error}"));
+        let broken = mutant::find("drop-delegate-end").and_then(|one| one.apply(&clean, &blobs));
+        let (broken, _) = broken.unwrap_or_else(|| panic!("it has a place for it"));
+        let elsewhere = |entry: &Entry| Entry { session: "other".into(), ..entry.clone() };
+        let whole: Vec<Entry> = clean.iter().map(elsewhere).chain(broken.clone()).collect();
+        let check = |entries: &[Entry], laws: &[&str], expected: Option<&[Entry]>| {
+            let journal = Journal::from_parts(entries.to_vec(), Blobs::default());
+            let kept = of(&journal, laws);
+            assert_eq!(kept.as_ref().map(|kept| &*kept.entries), expected, "{laws:?}");
+            assert!(kept.is_none_or(|kept| kept.law == name && !kept.cause.is_empty()));
         };
-        check("results-in-reverse", Some("model-order"));
-        // No journal can show what policy should have said.
-        check("allow-beats-deny", None);
+        check(&clean, &[], None);
+        check(&whole, &[], Some(&broken));
+        check(&whole, &[name, "model-order"], Some(&broken));
+        check(&whole, &["model-order"], None);
+        // A second law that is broken would leave open what the journal is kept for.
+        let twice: Vec<Entry> = broken.iter().skip(1).cloned().collect();
+        check(&twice, &[name], None);
     }
 }

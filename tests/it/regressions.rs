@@ -72,15 +72,22 @@ fn what_the_simulator_finds_can_be_kept() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept");
     let into = kept.to_str().unwrap();
-    // The same one again takes the place of the first.
-    for _ in 0..2 {
-        let (code, text) = proofmark(&["sim", "--mutant", "receipts-for-failures", "--keep", into]);
-        let said = "receipts-for-failures: receipt-only-on-success (";
-        assert!(code == 0 && text.starts_with(said), "{code} {text}");
-    }
-    let (file, (law, _)) = index(&kept).pop_first().unwrap();
-    assert_eq!((&*file, &*law), ("receipts-for-failures.jsonl", "receipt-only-on-success"));
-    assert!(fs::metadata(kept.join(&file)).unwrap().len() <= LONGEST);
+    // The same one again takes the place of the first, and leaves the others alone.
+    let before = "file,law,cause\nreceipts-for-failures.jsonl,old,old\nno.jsonl,other,\"a, b\"\n";
+    fs::create_dir(&kept).unwrap();
+    fs::write(kept.join("index.csv"), before).unwrap();
+    let (code, text) = proofmark(&["sim", "--mutant", "receipts-for-failures", "--keep", into]);
+    let said = "receipts-for-failures: receipt-only-on-success (";
+    assert!(code == 0 && text.starts_with(said), "{code} {text}");
+    let rows = index(&kept);
+    let laws: Vec<(&str, &str)> = rows.iter().map(|(file, (law, _))| (&**file, &**law)).collect();
+    let fresh = ("receipts-for-failures.jsonl", "receipt-only-on-success");
+    assert_eq!(laws, [("no.jsonl", "other"), fresh]);
+    assert_eq!(rows["no.jsonl"].1, "a, b");
+    let path = kept.join(fresh.0);
+    assert!(fs::metadata(&path).unwrap().len() <= LONGEST);
+    let (code, text) = proofmark(&["check", path.to_str().unwrap()]);
+    assert!(code == 1 && text.contains(&rows[fresh.0].1), "{code} {text}");
 
     let check = |args: &[&str], expected: i32, said: &str| {
         let (code, text) = proofmark(args);
