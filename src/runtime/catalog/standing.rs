@@ -264,6 +264,41 @@ impl Book {
         Ok(())
     }
 
+    /// The tools that facts are about, with what else is needed to judge those.
+    pub(super) fn excerpt(&self, facts: &[Event]) -> Self {
+        let mut own = Self { grants: self.grants.clone(), ..Self::default() };
+        for tool in facts.iter().filter_map(|fact| self.subject(fact)) {
+            if let Some(standing) = self.tools.get(tool) {
+                own.tools.insert(tool.clone(), standing.clone());
+            }
+        }
+        own
+    }
+
+    /// Puts an excerpt back in its place.
+    pub(super) fn put(&mut self, excerpt: Self) {
+        self.tools.extend(excerpt.tools);
+        self.grants = excerpt.grants;
+    }
+
+    /// Which tool a fact is about.
+    fn subject<'a>(&'a self, fact: &'a Event) -> Option<&'a ToolId> {
+        match fact {
+            Event::ToolDiscovered(fact) => Some(&fact.tool_id),
+            Event::ToolParsed(fact) => Some(&fact.tool_id),
+            Event::ToolNormalized(fact) => Some(&fact.tool_id),
+            Event::ToolVerified(fact) => Some(&fact.tool_id),
+            Event::ToolReviewed(fact) => Some(&fact.tool_id),
+            Event::ToolEnabled(fact) => Some(&fact.tool_id),
+            Event::ToolDisabled(fact) => Some(&fact.tool_id),
+            Event::ToolBlocked(fact) => Some(&fact.tool_id),
+            Event::ToolDeprecated(fact) => Some(&fact.tool_id),
+            Event::GrantIssued(fact) => Some(&fact.tool_id),
+            Event::GrantRevoked(fact) => self.owner(&fact.grant_id),
+            _ => None,
+        }
+    }
+
     fn step(&mut self, at: Millis, tool: &ToolId, step: Step) -> Result<&mut Standing, BadFact> {
         let from = self.tools.get(tool).map(|own| own.stage);
         let to =

@@ -183,7 +183,8 @@ impl Store {
     /// When the system refuses, or a fact cannot follow: then none is written.
     pub fn append(&mut self, at: Millis, facts: &[Event]) -> Result<(), StoreError> {
         let mut lines = [Vec::new(), Vec::new()];
-        let mut book = self.book.clone();
+        // Judged on a copy first: a fact that cannot follow keeps all of them from being written.
+        let mut book = self.book.excerpt(facts);
         let mut last = self.logs.map(|log| log.last);
         for event in facts {
             let log = log_of(event);
@@ -203,7 +204,7 @@ impl Store {
             self.logs[log].last = last[log];
         }
         self.entries += facts.len() as u64;
-        self.book = book;
+        self.book.put(book);
         Ok(())
     }
 
