@@ -196,6 +196,24 @@ fn a_skills_script_is_a_registered_tool() {
     assert_eq!((&skill["verdict"], &skill["checked"]), (&"holds".into(), &1.into()));
 }
 
+/// A suite may take its tools from a registry: what is not enabled there is not shown.
+#[test]
+fn a_suite_shows_what_its_registry_enabled() {
+    let (_folder, root) = project();
+    let suite = SUITE.replace("[tools/]", "[{registry: ../../.proofmark}]");
+    fs::write(root.join("read.yaml"), LEND.replace("shelf.lend", "shelf.read")).unwrap();
+    let add = "registry add suites/shelf/tools/lend.yaml read.yaml";
+    check(&root, add, 0, &["2 tools, 2 new or changed: 2 verified"]);
+    fs::write(root.join("suites/shelf/suite.yaml"), suite).unwrap();
+    check(&root, "tools shelf", 3, &["there is not a single tool"]);
+    check(&root, "registry enable shelf.lend --without-evidence measuring", 0, &["enabled"]);
+    let text = check(&root, "tools shelf", 0, &["shelf.lend"]);
+    assert!(!text.contains("shelf.read"), "{text}");
+    check(&root, "run shelf", 0, &["shelf: 5 cases, 5 as expected"]);
+    check(&root, "registry disable shelf.lend", 0, &["verified"]);
+    check(&root, "tools shelf", 3, &["there is not a single tool"]);
+}
+
 #[test]
 fn mistakes_say_what_to_do() {
     let (_folder, root) = project();

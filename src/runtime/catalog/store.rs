@@ -266,17 +266,18 @@ impl Store {
         Ok(descriptor)
     }
 
-    /// Every tool that is enabled in a scope, its lifecycle filled in from the record.
+    /// Every tool that is enabled in a scope, or in any, its lifecycle filled in from the record.
     ///
     /// # Errors
     /// All descriptors that cannot be read.
-    pub fn enabled(&self, scope: &str) -> Result<Vec<Descriptor>, StoreError> {
+    pub fn enabled(&self, scope: Option<&str>) -> Result<Vec<Descriptor>, StoreError> {
         let (mut descriptors, mut problems) = (Vec::new(), Vec::new());
         for (_, standing) in self.book.iter() {
-            let Some(version) = standing.version.filter(|_| standing.scopes.contains_key(scope))
-            else {
-                continue;
+            let enabled = match scope {
+                Some(scope) => standing.scopes.contains_key(scope),
+                None => !standing.scopes.is_empty(),
             };
+            let Some(version) = standing.version.filter(|_| enabled) else { continue };
             match self.descriptor(&version) {
                 Ok(found) => descriptors.push(described(found, standing)),
                 Err(StoreError::Problems(mut new)) => problems.append(&mut new),

@@ -53,12 +53,12 @@ fn what_was_written_is_read_back() {
         (Store::read(folder.path()).unwrap(), Store::read(folder.path()).unwrap());
     assert_eq!((&read.book, read.entries), (&written.book, 13));
     assert_eq!(read.notes, Vec::<String>::new());
-    let enabled = read.enabled("live").unwrap();
+    let enabled = read.enabled(Some("live")).unwrap();
     let [tool] = enabled.as_slice() else { panic!("{enabled:?}") };
     assert_eq!(tool.description.summary, "Lend a book.");
     assert_eq!(tool.lifecycle.status, LifecycleStatus::Enabled);
     assert_eq!(tool.lifecycle.registered_at.as_deref(), Some("1970-01-01T00:00:00.005Z"));
-    assert_eq!(read.enabled("evaluation").unwrap(), []);
+    assert_eq!(read.enabled(Some("evaluation")).unwrap(), []);
 }
 
 /// A process may be killed at any byte of either log: what stands before it is read, what it was
