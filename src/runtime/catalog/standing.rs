@@ -10,7 +10,7 @@ use super::lifecycle::{Hold, OutOfOrder, State, Step, next};
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::Event;
-use crate::journal::event::catalog::GrantIssued;
+use crate::journal::event::catalog::{GrantIssued, ToolDiscovered};
 use crate::tool::id::ToolId;
 use crate::tool::risk::Level;
 
@@ -190,17 +190,7 @@ impl Book {
     /// Why it cannot follow.
     pub fn take(&mut self, at: Millis, event: &Event) -> Result<(), BadFact> {
         let done = match event {
-            Event::ToolDiscovered(fact) => {
-                let own = self.step(at, &fact.tool_id, Step::Discover)?;
-                // A new definition begins anew; what was granted is bound to the old one.
-                let kept = std::mem::take(&mut own.grants);
-                let versions = std::mem::take(&mut own.versions);
-                let registered_at = own.registered_at;
-                *own = Standing::of(State::Discovered, at);
-                (own.grants, own.versions, own.registered_at) = (kept, versions, registered_at);
-                own.source = fact.source.clone();
-                own
-            }
+            Event::ToolDiscovered(fact) => self.discovered(at, fact)?,
             Event::ToolParsed(fact) => {
                 let own = self.step(at, &fact.tool_id, Step::Parse)?;
                 own.manifest = fact.manifest_hash;
@@ -225,6 +215,9 @@ impl Book {
                 let step = if fact.accepted { Step::Accept } else { Step::Reject };
                 let own = self.step(at, &fact.tool_id, step)?;
                 own.review = Some((fact.reviewer.clone(), fact.accepted));
+                if !fact.accepted {
+                    own.why = Some(format!("{} did not accept it", fact.reviewer));
+                }
                 own
             }
             Event::ToolEnabled(fact) => {
@@ -315,6 +308,19 @@ impl Book {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A new definition begins anew; what was granted is bound to the old one.
+    fn discovered(&mut self, at: Millis, fact: &ToolDiscovered) -> Result<&mut Standing, BadFact> {
+        let own = self.step(at, &fact.tool_id, Step::Discover)?;
+        *own = Standing {
+            source: fact.source.clone(),
+            versions: std::mem::take(&mut own.versions),
+            grants: std::mem::take(&mut own.grants),
+            registered_at: own.registered_at,
+            ..Standing::of(State::Discovered, at)
+        };
+        Ok(own)
     }
 
     /// The last scope that ends is a step; one of several is none.
