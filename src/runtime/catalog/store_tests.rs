@@ -28,7 +28,7 @@ fn add(root: &Path, text: &str) -> usize {
 }
 
 /// A registry with a tool that is enabled, granted, and in its second version.
-fn filled(root: &Path) {
+fn filled(root: &Path) -> Book {
     add(root, TOOL);
     let id = ToolId::sanitized("shelf.lend");
     let basis = Basis::Golden { evidence: Digest::of("golden", b"w"), judged: 4, passed: 4 };
@@ -42,16 +42,16 @@ fn filled(root: &Path) {
     let mut store = Store::write(root).unwrap();
     let facts = desk::enable(&store.book, &id, "live", &basis).unwrap();
     store.append(8, &facts).unwrap();
+    store.book
 }
 
 #[test]
 fn what_was_written_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     assert!(Store::read(folder.path()).unwrap().book.is_empty(), "one that is not there");
-    filled(folder.path());
-    let (read, written) =
-        (Store::read(folder.path()).unwrap(), Store::read(folder.path()).unwrap());
-    assert_eq!((&read.book, read.entries), (&written.book, 13));
+    let written = filled(folder.path());
+    let read = Store::read(folder.path()).unwrap();
+    assert_eq!((&read.book, read.entries), (&written, 13));
     assert_eq!(read.notes, Vec::<String>::new());
     let enabled = read.enabled(Some("live")).unwrap();
     let [tool] = enabled.as_slice() else { panic!("{enabled:?}") };
@@ -66,8 +66,7 @@ fn what_was_written_is_read_back() {
 #[test]
 fn a_log_cut_at_any_byte_keeps_every_whole_line() {
     let folder = tempfile::tempdir().unwrap();
-    filled(folder.path());
-    let whole = Store::read(folder.path()).unwrap().book;
+    let whole = filled(folder.path());
     let mut cuts = 0;
     for log in LOGS {
         let path = folder.path().join(log);
