@@ -2,39 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::command::{check, json, proofmark};
 use crate::support;
-
-fn proofmark(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_proofmark"));
-    command.current_dir(folder).args(args).env_remove("PROOFMARK_REQUIRE");
-    command.output().unwrap()
-}
-
-fn check(folder: &Path, args: &[&str], code: i32, parts: &[&str]) -> String {
-    let output = proofmark(folder, args);
-    let text = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{text}");
-    for part in parts {
-        assert!(text.contains(part), "{args:?}: no {part:?} in\n{text}");
-    }
-    text
-}
-
-fn json(folder: &Path, args: &[&str]) -> Value {
-    let output = proofmark(folder, args);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{args:?}: {error}: {}", String::from_utf8_lossy(&output.stderr))
-    })
-}
 
 const READ: &str = "\
 schema: proofmark/tool@1

@@ -13,6 +13,7 @@ mod bad_input;
 mod calibration;
 mod case_keys;
 mod cli;
+mod command;
 mod coverage;
 mod delegates;
 mod delegates_limits;

@@ -2,39 +2,22 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub fn proofmark(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_proofmark"));
-    command.current_dir(folder).args(args).env_remove("PROOFMARK_REQUIRE");
-    command.output().unwrap()
+use crate::command;
+
+fn words(args: &str) -> Vec<&str> {
+    args.split(' ').collect()
 }
 
-/// Runs a command and holds its exit code and its text against what is expected.
 fn check(folder: &Path, args: &str, code: i32, parts: &[&str]) -> String {
-    let words: Vec<&str> = args.split(' ').collect();
-    let output = proofmark(folder, &words);
-    let text = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert_eq!(output.status.code(), Some(code), "{args}\n{text}");
-    for part in parts {
-        assert!(text.contains(part), "{args}: no {part:?} in\n{text}");
-    }
-    text
+    command::check(folder, &words(args), code, parts)
 }
 
 fn json(folder: &Path, args: &str) -> Value {
-    let words: Vec<&str> = args.split(' ').chain(["--format", "json"]).collect();
-    let output = proofmark(folder, &words);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{args}: {error}: {}", String::from_utf8_lossy(&output.stderr))
-    })
+    command::json(folder, &words(&format!("{args} --format json")))
 }
 
 /// What a law says of a registry's journal.

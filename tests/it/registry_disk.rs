@@ -13,8 +13,8 @@ use proofmark::runtime::catalog::store::Store;
 use proofmark::tool::id::ToolId;
 use proofmark::tool::manifest;
 
+use crate::command::proofmark;
 use crate::import::listings;
-use crate::registry::proofmark;
 
 fn text(id: &str, number: usize) -> String {
     format!(
