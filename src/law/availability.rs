@@ -53,8 +53,8 @@ pub(super) fn mcp_normalized(scene: &mut Scene<'_>, tally: &mut Tally) {
     for (found, enabled) in enabled_from(index, "mcp") {
         tally.checked();
         let fact = enabled.fact;
-        let since = until(&normalized, enabled.at).iter().filter(|seen| seen.at > found.at);
-        let own = since.filter(|seen| seen.fact.tool_id == fact.tool_id).last();
+        let mut since = until(&normalized, enabled.at).iter().filter(|seen| seen.at > found.at);
+        let own = since.rfind(|seen| seen.fact.tool_id == fact.tool_id);
         if own.is_none_or(|own| own.fact.tool_version != fact.tool_version) {
             let message = format!(
                 "`{}` came over MCP and was enabled in a version that was not normalized",
