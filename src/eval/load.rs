@@ -215,8 +215,7 @@ impl Loader {
                 }
                 ToolSource::Mcp { .. }
                 | ToolSource::OpenAi { .. }
-                | ToolSource::Snapshot { .. }
-                | ToolSource::Registry { .. } => match listed.get(&index) {
+                | ToolSource::Snapshot { .. } => match listed.get(&index) {
                     Some(found) => descriptors.extend(found.iter().cloned()),
                     None => self.problems.push(document.problem(&at, "was not listed")),
                 },

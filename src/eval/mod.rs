@@ -11,7 +11,6 @@ pub mod calls;
 pub mod case;
 pub mod coverage;
 pub mod events;
-pub mod evidence;
 pub mod expect;
 pub mod fixture;
 pub mod gate;
