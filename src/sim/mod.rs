@@ -8,9 +8,9 @@
 //! which they were made.
 //!
 //! Reading order: `scene` (the tools, and what their calls must come to), `swarm`, `workload`,
-//! `actors`, `world`, `shown`, `seat` (one session), `driver`, `moves`, `below` (delegates), `oracle`,
-//! `explore`, `parity` (both drivers agree); then `mutant` (known mistakes, and who notices) and `kept`
-//! (what was found, as journals).
+//! `actors`, `world`, `shown`, `seat` (one session), `driver`, `moves`, `below` (delegates),
+//! `oracle`, `explore`, `parity` (both drivers agree); then `mutant` (known mistakes, and who
+//! notices) and `kept` (what was found, as journals).
 
 pub mod actors;
 mod below;
