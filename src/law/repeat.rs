@@ -356,13 +356,16 @@ fn asked_again<'a>(
     let start = told.call.first::<ToolCallStarted>();
     let stopped = told.call.first::<RepeatStopped>();
     let granted = |of: &str| {
-        earlier.iter().any(|one| one.call.id == of && one.call.first::<GrantUsed>().is_some())
+        let yes = |call: &Call<'_>| {
+            call.first::<GrantUsed>().is_some() || call.first::<ApprovalGranted>().is_some()
+        };
+        earlier.iter().any(|one| one.call.id == of && yes(one.call))
     };
     let (seq, message) = match (stopped, start, settled) {
         (_, Some(start), _) => (start.seq(), "a call ran that the turn had not granted before"),
         (None, None, Some(settled)) => match &settled.fact.outcome {
             Outcome::Cancelled { .. } => return,
-            // Of two calls that a grant covers the second is no question either.
+            // What repeats a call that a grant or a yes covers is no question either.
             Outcome::Duplicate { of } if granted(of) => return,
             _ => (settled.seq(), "a question that came again did not stop the loop"),
         },
