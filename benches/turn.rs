@@ -10,17 +10,20 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, WallTime};
 use criterion::{Criterion, criterion_group, criterion_main};
 use proofmark::base::secret::Secret;
+use proofmark::journal::event::turn::ProviderFault;
 use proofmark::runtime::BoxFuture;
 use proofmark::runtime::catalog::Registry;
 use proofmark::runtime::credential::Broker;
 use proofmark::runtime::dialect::RawCall;
+use proofmark::runtime::dialect::{Payload, Reply};
 use proofmark::runtime::evidence::receipt::ReceiptKey;
 use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::approver::Refusing;
 use proofmark::runtime::guard::limits::{LoopLimits, Thresholds};
 use proofmark::runtime::guard::{Hook, HookCall, HookSpec, HookVerdict, Hooks, Point};
 use proofmark::runtime::policy::{Principal, Rules};
-use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call, say};
+use proofmark::runtime::provider::Provider;
+use proofmark::runtime::provider::scripted::{call, say};
 use proofmark::runtime::resolved::{Knobs, Resolved};
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::surface::{Emission, Sink};
@@ -41,6 +44,20 @@ rules:
     examples: [{tool: note.read, args: {path: secret}}]
     counterexamples: [{tool: note.read, args: {path: open}}]
 ";
+
+/// Answers without a look at what it is sent.
+struct Ready(std::array::IntoIter<Reply, 2>);
+
+impl Provider for Ready {
+    fn name(&self) -> &'static str {
+        "ready"
+    }
+
+    fn reply<'a>(&'a mut self, _: &'a Payload) -> BoxFuture<'a, Result<Reply, ProviderFault>> {
+        let said = self.0.next().unwrap_or_default();
+        Box::pin(std::future::ready(Ok(said)))
+    }
+}
 
 struct Passes;
 
@@ -113,9 +130,7 @@ fn session(resolved: &Arc<Resolved>, calls: usize) -> Session {
         RawCall::native(Some(format!("p{n}")), "note_read", format!("{{\"path\":\"n{n}.md\"}}"))
     };
     let replies = [call((0..calls).map(raw).collect()), say("Read.")];
-    let steps = replies
-        .map(|reply| Step { expect: ExpectedRequest::default(), answer: Answer::Reply(reply) });
-    let provider = Box::new(Scripted::new(Vec::from(steps).into()));
+    let provider = Box::new(Ready(replies.into_iter()));
     let hooks: BTreeMap<String, Arc<dyn Hook>> = ["guard", "watcher"]
         .map(|name| (name.to_owned(), Arc::new(Passes) as Arc<dyn Hook>))
         .into();
@@ -147,6 +162,11 @@ fn turns(resolved: &Arc<Resolved>, calls: usize, times: u64) -> Duration {
 }
 
 fn bench(c: &mut Criterion) {
+    // What `file.read` does itself, which is no cost of the runtime.
+    let mut workspace = Workspace::new([("n.md".to_owned(), "a line\n".repeat(60))].into());
+    c.bench_function("reading a file of the workspace", |b| {
+        b.iter(|| must(workspace.read("n.md")));
+    });
     let line = "a line of a note that says little ".repeat(12);
     for (name, execution) in [
         ("simulated", format!("adapter: simulated, simulatedOutput: '{line}'")),

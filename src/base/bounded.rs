@@ -33,15 +33,19 @@ pub fn bound(text: &str, max_chars: usize) -> Bounded {
     let room = |marker: &str| max_chars.checked_sub(marker.chars().count() + ENDS);
     let marker = [marker.as_str(), ELLIPSIS].into_iter().find(|marker| room(marker).is_some());
     let Some(marker) = marker else {
-        let text = text.chars().take(max_chars).collect();
+        let text = text[..place(text, max_chars)].to_owned();
         return Bounded { text, total_chars, cut: true };
     };
     let ends = max_chars - marker.chars().count();
     let tail = ends / 3;
-    let mut out: String = text.chars().take(ends - tail).collect();
-    out.push_str(marker);
-    out.extend(text.chars().skip(total_chars - tail));
-    Bounded { text: out, total_chars, cut: true }
+    let (head, rest) = text.split_at(place(text, ends - tail));
+    let rest = &rest[place(rest, total_chars - ends)..];
+    Bounded { text: [head, marker, rest].concat(), total_chars, cut: true }
+}
+
+/// The byte at which the scalar value of this number begins; the end where there are not so many.
+fn place(text: &str, chars: usize) -> usize {
+    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
 }
 
 /// At least so many bytes beyond its limit are kept of a stream, so that a secret across the limit

@@ -46,10 +46,15 @@ impl Journal {
 
     /// Appends an entry; its `seq` is the next one. Returns that number.
     pub fn append(&mut self, mut entry: Entry) -> u64 {
-        entry.seq = self.entries.last().map_or(1, |last| last.seq + 1);
-        let seq = entry.seq;
+        let seq = self.next_seq();
+        entry.seq = seq;
         self.entries.push(entry);
         seq
+    }
+
+    /// The number that the next entry will have.
+    pub fn next_seq(&self) -> u64 {
+        self.entries.last().map_or(1, |last| last.seq + 1)
     }
 
     /// All entries, oldest first.

@@ -262,6 +262,18 @@ fn prompt_not_repeated() {
     };
     check_law(&twice("issue g1 a; grant 3; run 3"), law, "holds 2");
     check_law(&twice("repeat 3 of=1; set 3 blocked"), law, "c4 a question that came again");
+    // Nor is what repeats, in the scope of a turn, a call that was granted before the refusal.
+    let after = |of: &str| {
+        let once = |call: &str, rest: &str| {
+            format!("view a,b; model; req {call} a:1; val {call}; pol {call} ask; {rest}; ")
+        };
+        let first = once("1", "ask 1; yes 1; run 1; fin 1 ok; set 1 succeeded");
+        let refused = once("2", "ask 2; no 2; set 2 denied");
+        let again = once("3", &format!("dup 3 of={of}; set 3 duplicate of={of}"));
+        format!("open; user; {first}{refused}{again}end")
+    };
+    check_law(&after("1"), law, "holds 2");
+    check_law(&after("2"), law, "c3 a question that came again");
     // After a yes, and after a replacement, it is a new question.
     for answer in ["yes 1; run 1; fin 1 ok; set 1 succeeded", "edit 1; set 1 replaced"] {
         check_law(&later(answer, "ask 3; yes 3; run 3"), law, "holds 1");

@@ -17,6 +17,9 @@ use crate::tool::id::ToolId;
 /// The kind of an artifact that an undo restores.
 pub const PRE_IMAGE: &str = "pre_image";
 
+/// Bytes that nearly every text of this kind fits in.
+const ROOM: usize = 1024;
+
 /// Everything that follows a call's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -76,7 +79,9 @@ pub fn keep(
         artifacts,
     };
     // Facts are plain data: writing them to memory cannot fail.
-    let text = serde_json::to_string(&pending).unwrap_or_default();
+    let mut text = Vec::with_capacity(ROOM);
+    let _in_memory = serde_json::to_writer(&mut text, &pending);
+    let text = String::from_utf8(text).unwrap_or_default();
     let output = pending.artifacts.iter().find(|one| one.kind != PRE_IMAGE);
     let artifact_id = output.map(|one| one.artifact_id.clone());
     let name = Some(journal.put_blob(text.into()));

@@ -1,5 +1,7 @@
 //! What returns to the model: never empty, never above the limit, the receipt's suffix included.
 
+use std::borrow::Cow;
+
 use super::attached::Stored;
 use crate::base::bounded::{Bounded, bound};
 use crate::tool::descriptor::{ContextPolicy, OutputExposure};
@@ -45,8 +47,11 @@ pub const NOTES: usize = 8;
 
 /// An output with a note for each part that is no text and that it does not name already; of many
 /// notes the first [`NOTES`], and the number of the others.
-pub fn with_notes(output: &str, stored: &[Stored]) -> String {
+pub fn with_notes<'a>(output: &'a str, stored: &[Stored]) -> Cow<'a, str> {
     let unnamed: Vec<&Stored> = stored.iter().filter(|one| !output.contains(&one.id())).collect();
+    if unnamed.is_empty() {
+        return output.into();
+    }
     let mut lines: Vec<String> = unnamed.iter().take(NOTES).map(|one| one.note()).collect();
     if unnamed.len() > NOTES {
         lines.push(format!("[{} more artifacts are kept]", unnamed.len() - NOTES));
@@ -54,7 +59,7 @@ pub fn with_notes(output: &str, stored: &[Stored]) -> String {
     if !output.trim().is_empty() {
         lines.insert(0, output.strip_suffix('\n').unwrap_or(output).to_owned());
     }
-    if unnamed.is_empty() { output.to_owned() } else { lines.join("\n") }
+    lines.join("\n").into()
 }
 
 #[cfg(test)]

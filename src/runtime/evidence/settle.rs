@@ -88,7 +88,8 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
     let clean = |text: &str| redact(cx.secrets, text).into_owned();
     let keep = tool.descriptor.observability.keeps_results();
     let artifacts = attached::take(&mut ran, cx.secrets, keep);
-    let output = preview::with_notes(&redact(cx.secrets, &ran.output), &artifacts);
+    let output = redact(cx.secrets, &ran.output);
+    let output = preview::with_notes(&output, &artifacts);
     let output = preview::normalise(&output);
     let fault = ran.fault.or(verification.fault).map(|fault| Fault {
         code: clean(&fault.code),

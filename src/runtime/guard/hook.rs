@@ -111,34 +111,36 @@ pub trait Hook: Send + Sync {
 /// The hooks of a session in the order in which they run.
 #[derive(Debug, Clone, Default)]
 pub struct Hooks {
-    specs: Vec<HookSpec>,
+    specs: Vec<Arc<HookSpec>>,
 }
 
 impl Hooks {
     /// Sorts by priority, highest first, then by name.
     pub fn new(mut specs: Vec<HookSpec>) -> Self {
         specs.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
-        Self { specs }
+        Self { specs: specs.into_iter().map(Arc::new).collect() }
     }
 
     /// The hooks that see every tool.
-    pub fn global(&self, point: Point) -> impl DoubleEndedIterator<Item = HookSpec> + '_ {
+    pub fn global(&self, point: Point) -> impl DoubleEndedIterator<Item = Arc<HookSpec>> + '_ {
         self.specs.iter().filter(move |spec| spec.global && spec.point == point).cloned()
     }
 
     /// A descriptor's own hooks, in its order. A name that is not known stays in the list: as a
     /// guard it fails when it is run, and a guard that fails blocks.
-    pub fn own(&self, point: Point, names: &[String]) -> Vec<HookSpec> {
+    pub fn own(&self, point: Point, names: &[String]) -> Vec<Arc<HookSpec>> {
         let known = |name: &String| {
             let mut specs = self.specs.iter();
             specs.find(|spec| spec.point == point && spec.name == *name).cloned()
         };
-        let unknown = |name: &String| HookSpec {
-            name: name.clone(),
-            point,
-            priority: 0,
-            observer: false,
-            global: false,
+        let unknown = |name: &String| {
+            Arc::new(HookSpec {
+                name: name.clone(),
+                point,
+                priority: 0,
+                observer: false,
+                global: false,
+            })
         };
         names.iter().map(|name| known(name).unwrap_or_else(|| unknown(name))).collect()
     }
@@ -163,7 +165,8 @@ mod tests {
             spec("z", 5, true),
             spec("own", 9, false),
         ]);
-        let names: Vec<String> = hooks.global(Point::BeforeCall).map(|spec| spec.name).collect();
+        let names: Vec<String> =
+            hooks.global(Point::BeforeCall).map(|spec| spec.name.clone()).collect();
         assert_eq!(names, ["z", "a", "b"]);
         assert_eq!(hooks.global(Point::AfterCall).count(), 0);
         let own = hooks.own(Point::BeforeCall, &["own".into(), "lost".into()]);

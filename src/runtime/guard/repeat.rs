@@ -161,7 +161,8 @@ pub fn duplicate(
     let own = ledger.standing.iter().position(|one| *one.call == *call);
     let before = ledger.standing.get(..own.unwrap_or(ledger.standing.len()))?;
     let others = || ledger.standing.iter().filter(|one| *one.call != *call);
-    let mut same = others().filter(within).filter(|one| one.key == key);
+    let mut same =
+        ledger.standing.iter().filter(|one| one.key == key && *one.call != *call).filter(within);
     let earlier = match own {
         // About to start: what has started already is earlier, wherever it stands.
         Some(_) => same.rfind(|one| one.started.is_some())?,

@@ -238,13 +238,13 @@ impl Call {
 
     /// The chain of hooks that have not seen it.
     fn chain(&self, resolved: &Resolved) -> Chain {
-        let unseen = |spec: &HookSpec| !self.seen_by.contains(&spec.name);
+        let unseen = |spec: &Arc<HookSpec>| !self.seen_by.contains(&spec.name);
         let left = resolved.hooks.global(Point::BeforeCall).filter(unseen).collect();
         Chain { left, own: self.seen_by.clone(), ran: 0 }
     }
 
     /// Hooks that should watch its end and have not.
-    fn unwatched(&self, resolved: &Resolved, failed: bool) -> Vec<HookSpec> {
+    fn unwatched(&self, resolved: &Resolved, failed: bool) -> Vec<Arc<HookSpec>> {
         let own = self.registered(resolved).map(|tool| &tool.descriptor.hooks);
         let of = |point: Point, names: Option<&Vec<String>>| {
             let names = names.map(Vec::as_slice).unwrap_or_default();
@@ -354,6 +354,7 @@ impl Call {
             outcome: fact.outcome.clone(),
             shown: self.result(journal, name, seq)?,
             cut: fact.cut,
+            name: Some(*name),
         };
         let failed = matches!(fact.outcome, Outcome::Failed { .. });
         let unpatched = (failed && !self.patched).then(|| self.tool_id());

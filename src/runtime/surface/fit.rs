@@ -22,13 +22,13 @@ pub(super) fn object(
     long: Option<(&str, &str)>,
     limit: usize,
 ) -> String {
-    let mut line = String::with_capacity(256);
+    let mut line = String::with_capacity(256 + long.map_or(0, |(_, text)| text.len()));
     for (key, field) in fields {
         line.push_str(if line.is_empty() { "{\"" } else { ",\"" });
         line.push_str(key);
         line.push_str("\":");
         match field {
-            Field::Text(text) => line.push_str(&quoted(text)),
+            Field::Text(text) => quote(text, &mut line),
             Field::Number(number) => line.push_str(&number.to_string()),
             Field::Flag(flag) => line.push_str(if *flag { "true" } else { "false" }),
         }
@@ -40,23 +40,34 @@ pub(super) fn object(
     };
     let mut keep = room;
     loop {
-        let kept = match text.len() <= keep {
-            true => quoted(text),
-            false => quoted(&bound(text, keep).text),
-        };
-        // Without the two quotes around it.
-        let taken = kept.chars().count().saturating_sub(2);
-        if taken <= room {
-            return line + ",\"" + key + "\":" + &kept + "}";
+        let beside = line.len();
+        for part in [",\"", key, "\":"] {
+            line.push_str(part);
         }
+        let from = line.len();
+        match text.len() <= keep {
+            true => quote(text, &mut line),
+            false => quote(&bound(text, keep).text, &mut line),
+        }
+        // Without the two quotes around it.
+        let taken = line[from..].chars().count().saturating_sub(2);
+        if taken <= room {
+            return line + "}";
+        }
+        line.truncate(beside);
         keep = (keep * room / taken).min(keep - 1);
     }
 }
 
-/// A text as JSON spells it.
-fn quoted(text: &str) -> String {
-    // Writing a text to memory cannot fail.
-    serde_json::to_string(text).unwrap_or_default()
+/// Adds a text as JSON spells it.
+fn quote(text: &str, line: &mut String) {
+    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        // Writing a text to memory cannot fail.
+        return line.push_str(&serde_json::to_string(text).unwrap_or_default());
+    }
+    line.push('"');
+    line.push_str(text);
+    line.push('"');
 }
 
 fn cut(text: String, limit: usize) -> String {
@@ -74,6 +85,11 @@ pub(super) fn line(text: &str, limit: usize) -> String {
             || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}')
     };
     let blank = |c: char| c.is_whitespace() || c.is_control() || turns(c);
+    let plain = |text: &str| text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let padded = text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");
+    if text.len() <= limit && !padded && plain(text) {
+        return text.to_owned();
+    }
     let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
     bound(&words.join(" "), limit).text.replace('\n', " ")
 }
@@ -81,7 +97,7 @@ pub(super) fn line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -109,6 +125,14 @@ mod tests {
         assert!(!line(&"word\n".repeat(99), 90).contains('\n'));
     }
 
+    fn quoted(text: &str) -> String {
+        serde_json::to_string(text).unwrap()
+    }
+
+    fn words(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
@@ -122,7 +146,14 @@ mod tests {
                 let read: Value = serde_json::from_str(&shown).unwrap();
                 prop_assert_eq!(read["name"].as_str(), Some(name.as_str()));
             }
+            if limit >= least + ",\"text\":".len() + quoted(&text).chars().count() {
+                let whole = json!({"name": &name, "text": &text});
+                prop_assert_eq!(&shown, &whole.to_string());
+            }
             prop_assert!(line(&text, limit).chars().count() <= limit);
+            if text.chars().all(|c| c.is_ascii_graphic() || c == ' ') && text.len() <= limit {
+                prop_assert_eq!(line(&text, limit), words(&text));
+            }
         }
     }
 }

@@ -4,6 +4,9 @@
 use super::fit::{self, Field};
 use super::render::{End, Named};
 
+/// A span's event has at most so many fields beside its long one.
+const MOST: usize = 10;
+
 /// The beginning of a span.
 pub(super) fn start(named: &Named, args: Option<&str>, limit: usize) -> String {
     let fields = fields("ToolCallStart", named);
@@ -20,7 +23,8 @@ pub(super) fn end(named: &Named, end: &End<'_>, limit: usize) -> String {
 }
 
 fn fields<'a>(event: &'a str, named: &'a Named) -> Vec<(&'static str, Field<'a>)> {
-    let mut fields = vec![("event", Field::Text(event)), ("tool", Field::Text(&named.tool))];
+    let mut fields = Vec::with_capacity(MOST);
+    fields.extend([("event", Field::Text(event)), ("tool", Field::Text(&named.tool))]);
     fields.extend(named.provider_id.as_ref().map(|id| ("toolCallId", Field::Text(id))));
     fields.push(("channel", Field::Text(&named.channel)));
     fields.push(("agent", Field::Text(&named.agent)));

@@ -147,7 +147,6 @@ impl Turn {
         let names = |list: &[crate::tool::effect::ResourcePattern]| {
             list.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        let key = idempotency_key(cx.log.session(), &call);
         let fact = ToolCallStarted {
             tool_id: Some(tool.id().clone()),
             tool_version: Some(tool.version),
@@ -157,7 +156,7 @@ impl Turn {
             effect_class: Some(tool.class),
             adapter: Some(tool.descriptor.execution.adapter.clone()),
             command: (!command.is_empty()).then(|| cx.redact(&command.join(" "))),
-            idempotency_key: effects.idempotent.then_some(key),
+            idempotency_key: effects.idempotent.then(|| idempotency_key(cx.log.session(), &call)),
             marker: ready.is_marked(),
             reads: names(&effects.reads),
             writes: [names(&effects.writes), names(&effects.deletes)].concat(),
@@ -260,7 +259,8 @@ impl Turn {
         let event = cx.call(&call, finished);
         let end = self.record_pending(slot, event, (pending, shown, &Had::default()), cx);
         let hooks = &tool.descriptor.hooks;
-        let mut left: VecDeque<HookSpec> = cx.resolved.hooks.global(Point::AfterCall).collect();
+        let mut left: VecDeque<Arc<HookSpec>> =
+            cx.resolved.hooks.global(Point::AfterCall).collect();
         left.extend(cx.resolved.hooks.own(Point::AfterCall, &hooks.post_call));
         if matches!(end.outcome, Outcome::Failed { .. }) {
             left.extend(cx.resolved.hooks.global(Point::OnError));
@@ -292,7 +292,7 @@ impl Turn {
         if pending.outcome == Outcome::Succeeded {
             self.activate(slot, &pending.found, pending.query.as_deref(), cx);
         }
-        SlotEnd { outcome: pending.outcome, shown, cut: pending.cut }
+        SlotEnd { outcome: pending.outcome, shown, cut: pending.cut, name: Some(pending.shown) }
     }
 
     /// What a search found can be called from the next request on. It grants nothing: policy has
@@ -310,7 +310,7 @@ impl Turn {
         &mut self,
         slot: usize,
         end: SlotEnd,
-        (ready, left, ran): (Arc<Ready>, VecDeque<HookSpec>, u32),
+        (ready, left, ran): (Arc<Ready>, VecDeque<Arc<HookSpec>>, u32),
         cx: &mut Lent<'_>,
     ) {
         let Some(spec) = left.front() else {
@@ -377,21 +377,28 @@ impl Turn {
     /// It had started, and nobody can say any more what became of it.
     pub(super) fn interrupt(&mut self, slot: usize, cx: &mut Lent<'_>) {
         let shown: Arc<str> = Arc::from("interrupted: it had started, its outcome is unknown");
-        self.settle_bounded(slot, SlotEnd { outcome: Outcome::Interrupted, shown, cut: false }, cx);
+        let end = SlotEnd { outcome: Outcome::Interrupted, shown, cut: false, name: None };
+        self.settle_bounded(slot, end, cx);
     }
 
     pub(super) fn settle_bounded(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
         let limit = cx.resolved.knobs.max_tool_result_chars;
         let shown = (cx.steps.preview)(&end.shown, "", limit);
-        self.settle(slot, SlotEnd { shown: shown.text.into(), cut: shown.cut, ..end }, cx);
+        self.settle(
+            slot,
+            SlotEnd { shown: shown.text.into(), cut: shown.cut, name: None, ..end },
+            cx,
+        );
     }
 
     /// Settles a slot and records it; every path of every call ends here.
     pub(super) fn settle(&mut self, slot: usize, end: SlotEnd, cx: &mut Lent<'_>) {
+        let name =
+            end.name.unwrap_or_else(|| cx.log.keep_result(&self.slots.call(slot), &end.shown));
         let fact = ToolCallSettled {
             outcome: end.outcome.clone(),
             shown_chars: Some(end.shown.chars().count() as u64),
-            shown: Some(cx.log.keep_result(&self.slots.call(slot), &end.shown)),
+            shown: Some(name),
             cut: end.cut,
         };
         cx.call(&self.slots.call(slot), fact);

@@ -109,11 +109,16 @@ impl Log {
 
     /// Appends a fact about a call.
     pub fn call(&mut self, world: &mut dyn World, call: &Arc<str>, event: impl Into<Event>) -> u64 {
-        let cause = self.calls.get(call).copied().or(self.last);
+        let next = self.journal.next_seq();
+        let cause = match self.calls.get_mut(call) {
+            Some(last) => Some(std::mem::replace(last, next)),
+            None => {
+                self.calls.insert(Arc::clone(call), next);
+                self.last
+            }
+        };
         let entry = self.entry(world, Some(Arc::clone(call)), cause, event.into());
-        let seq = self.journal.append(entry);
-        self.calls.insert(Arc::clone(call), seq);
-        seq
+        self.journal.append(entry)
     }
 
     /// Appends a fact about a call that no later fact of it follows from.

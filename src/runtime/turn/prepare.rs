@@ -146,7 +146,7 @@ impl Turn {
         record_hook(&call, &spec, &verdict, cx);
         if let Some(reason) = (cx.steps.hook_blocks)(&spec, &verdict) {
             let shown = blocked_text(&spec.name, &reason);
-            return self.refuse(slot, Outcome::Blocked { by: spec.name }, &shown, cx);
+            return self.refuse(slot, Outcome::Blocked { by: spec.name.clone() }, &shown, cx);
         }
         if let HookVerdict::Rewrite { name, args } = verdict
             && !spec.observer
@@ -168,7 +168,7 @@ impl Turn {
             }
             let args_digest = unlogged.then(|| proposed.arguments.digest());
             let args = args.filter(|_| !unlogged);
-            let (tool_id, by) = (proposed.name.clone(), Some(spec.name));
+            let (tool_id, by) = (proposed.name.clone(), Some(spec.name.clone()));
             cx.call(&call, ToolCallRewritten { tool_id, args, by, unlogged, args_digest });
             self.slots.get_mut(slot).shown = assistant_call(&proposed);
         }
@@ -242,7 +242,7 @@ impl Turn {
         self.out.push(Effect::Inspect(ticket, operands));
     }
 
-    fn own_hooks(&self, resolved: &Resolved, chain: &Chain, cx: &Lent<'_>) -> Vec<HookSpec> {
+    fn own_hooks(&self, resolved: &Resolved, chain: &Chain, cx: &Lent<'_>) -> Vec<Arc<HookSpec>> {
         let names = &resolved.tool().descriptor.hooks.pre_call;
         let fresh: Vec<String> =
             names.iter().filter(|name| !chain.own.contains(name)).cloned().collect();
@@ -365,7 +365,11 @@ impl Turn {
         let call = self.slots.call(slot);
         self.ledger.fall(&call);
         self.remember_refusal(slot, (&outcome, &shown.text), cx);
-        self.settle(slot, SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut }, cx);
+        self.settle(
+            slot,
+            SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut, name: None },
+            cx,
+        );
     }
 
     /// Whether arguments are logged for a name; they are where nothing is known of it.

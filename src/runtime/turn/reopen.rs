@@ -180,7 +180,7 @@ pub struct Ended {
     /// Its tool.
     pub tool: ToolId,
     /// Hooks that should have watched it.
-    pub unwatched: Vec<HookSpec>,
+    pub unwatched: Vec<Arc<HookSpec>>,
 }
 
 /// What of a call's end is recorded already.
@@ -204,7 +204,7 @@ pub struct Attempted {
     /// What the loop guard will remember of it.
     pub round: Option<Round>,
     /// Hooks that should have watched it.
-    pub unwatched: Vec<HookSpec>,
+    pub unwatched: Vec<Arc<HookSpec>>,
 }
 
 impl Turn {
@@ -372,7 +372,7 @@ impl Turn {
         &mut self,
         slot: usize,
         end: SlotEnd,
-        (tool, unwatched): (&ToolId, &[HookSpec]),
+        (tool, unwatched): (&ToolId, &[Arc<HookSpec>]),
         cx: &mut Lent<'_>,
     ) {
         let call = self.slots.call(slot);
@@ -406,7 +406,7 @@ impl Turn {
         let text = format!("error {}: {}", fault.code, fault.message);
         let shown = (cx.steps.preview)(&text, "", limit);
         let outcome = Outcome::Failed { fault };
-        let end = SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut };
+        let end = SlotEnd { outcome, shown: shown.text.into(), cut: shown.cut, name: None };
         self.settle_unwatched(slot, end, (&tool, &unwatched), cx);
     }
 }

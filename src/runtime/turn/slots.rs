@@ -20,6 +20,8 @@ pub struct SlotEnd {
     pub shown: Arc<str>,
     /// Whether the middle of it was cut.
     pub cut: bool,
+    /// The name of what is shown, where it is kept already.
+    pub name: Option<Digest>,
 }
 
 /// What a driver must name in its answer: this slot of this reply, in this attempt.
@@ -39,7 +41,7 @@ pub struct Ticket {
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
     /// Still to run, in order.
-    pub left: VecDeque<HookSpec>,
+    pub left: VecDeque<Arc<HookSpec>>,
     /// The descriptor's own hooks that ran already, by name.
     pub own: Vec<String>,
     /// How many ran.
@@ -106,7 +108,7 @@ pub enum Stage {
         /// The call, for the hooks.
         ready: Arc<Ready>,
         /// Hooks still to run.
-        left: VecDeque<HookSpec>,
+        left: VecDeque<Arc<HookSpec>>,
         /// How many ran.
         ran: u32,
     },
