@@ -57,9 +57,9 @@ fn guard(value: &Value) -> Result<(), CanonError> {
     }
 }
 
-/// Whether the ordinary text is the canonical one: keys are kept sorted by their bytes, which is the
-/// order of RFC 8785 where all are ASCII; strings are escaped alike; and whole numbers have one
-/// spelling.
+/// Whether the ordinary text is the canonical one: keys are kept sorted by their bytes, which is
+/// the order of RFC 8785 where all are ASCII; strings are escaped alike; and whole numbers have
+/// one spelling.
 fn plain(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_i64() || number.is_u64(),
