@@ -46,9 +46,11 @@ fuzz target seconds="600":
     cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}}
 
 bench:
+    cargo bench --bench policy
     cargo bench --bench rank
     cargo bench --bench stream
     cargo bench --bench trials
+    cargo bench --bench turn
 
 # Licences and sources of dependencies
 deny:

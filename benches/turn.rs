@@ -102,7 +102,7 @@ fn resolved(registry: Arc<Registry>) -> Arc<Resolved> {
         observer,
         global: true,
     };
-    let principal = Principal { id: "dev".to_owned(), scopes: Default::default() };
+    let principal = Principal::new("dev", Default::default());
     let rules = must(Rules::parse("rules", RULES, &registry, &principal));
     let secrets = ["deploy", "ledger", "mail"]
         .map(|name| (name.to_owned(), Secret::new(format!("the password of {name} is long"))));

@@ -7,6 +7,7 @@ use super::actors::{Person, Watcher, hooks};
 use super::case::Case;
 use super::load::Suite;
 use super::play::PlayedAnswer;
+use super::suite::PrincipalEntry;
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::Secret;
 use crate::base::world::RealWorld;
@@ -15,7 +16,6 @@ use crate::runtime::evidence::receipt::ReceiptKey;
 use crate::runtime::exec::{Acts, Workspace};
 use crate::runtime::guard::approver::Refusing;
 use crate::runtime::guard::{Approver, Verdict};
-use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
 use crate::runtime::provider::chooser::{Chooser, IndexCache};
 use crate::runtime::provider::scripted::{Answer as StepAnswer, Scripted, Step};
@@ -112,10 +112,8 @@ pub fn build(
     let broker = Broker::new(planted);
     let files = case.workspace.iter().map(|(path, text)| (broker.fill(path), broker.fill(text)));
     let workspace = Workspace::new(files.collect());
-    let principal = case.principal.as_ref().map_or_else(
-        || suite.principal.clone(),
-        |entry| Principal { id: entry.id.clone(), scopes: entry.scopes.iter().cloned().collect() },
-    );
+    let principal =
+        case.principal.as_ref().map_or_else(|| suite.principal.clone(), PrincipalEntry::principal);
     let receipt_key = suite
         .knobs
         .receipts

@@ -114,10 +114,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
         loader.problems.extend(taken.map(|message| document.problem("/tools", message)));
     }
     let registry = loader.registry(&document, descriptors);
-    let principal = Principal {
-        id: file.principal.id.clone(),
-        scopes: file.principal.scopes.iter().cloned().collect(),
-    };
+    let principal = file.principal.principal();
     let rules = loader.rules((folder, &document), &file, &registry, &principal);
     let mut cases = loader.prompts(folder, &document, &file, &registry);
     let place = Place { document: &document, at: "", registry: &registry };

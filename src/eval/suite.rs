@@ -9,6 +9,7 @@ use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntr
 use super::knobs::{LoopLimitsEntry, ScopeName};
 use crate::base::digest::Digest;
 use crate::runtime::dialect::{Dialect, TextRules};
+use crate::runtime::policy::Principal;
 use crate::tool::strict::{Format, LazyFormat};
 
 /// The format tag.
@@ -157,15 +158,27 @@ pub struct McpSource {
 pub struct PrincipalEntry {
     /// The id.
     pub id: String,
+    /// For whom they act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// What they hold.
     #[serde(default)]
     pub scopes: Vec<String>,
+}
+
+impl PrincipalEntry {
+    /// As the runtime knows them.
+    pub fn principal(&self) -> Principal {
+        let scopes = self.scopes.iter().cloned().collect();
+        Principal { tenant: self.tenant.clone(), ..Principal::new(self.id.clone(), scopes) }
+    }
 }
 
 impl Default for PrincipalEntry {
     fn default() -> Self {
         Self {
             id: "dev".to_owned(),
+            tenant: None,
             scopes: vec!["workspace_write".to_owned(), "external_read".to_owned()],
         }
     }

@@ -128,6 +128,7 @@ fn grant(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             expires_at: clause.number("until"),
             approval_id: clause.options.get("from").map(|from| format!("ap{from}")),
             effect_class: clause.options.contains_key("class").then(|| class(clause)),
+            tenant: clause.options.get("tenant").map(|name| (*name).to_owned()),
         }
         .into()
     };

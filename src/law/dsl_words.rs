@@ -44,6 +44,7 @@ fn session(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
     let event: Event = match verb {
         "open" => SessionOpened {
             principal: "dev".into(),
+            tenant: clause.options.get("tenant").map(|name| (*name).to_owned()),
             scopes: names(clause, "scopes").unwrap_or_else(|| vec!["workspace_write".into()]),
             canaries: clause.flag("c").then_some(1),
             secret_key: clause.flag("h").then(|| "k".into()),

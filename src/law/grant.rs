@@ -34,7 +34,7 @@ pub(super) fn marker_not_forged(scene: &mut Scene<'_>, tally: &mut Tally) {
 
 /// A, "always is a grant with version, principal, scope and expiry; each answer grants exactly the
 /// printed scope": what a call uses was issued before, for its tool, its version and the session's
-/// principal, has neither ended nor been revoked, and covers its effect class; and a grant that
+/// principal and tenant, has neither ended nor been revoked, and covers its effect class; and a grant that
 /// came from an answer came from a yes for more than once, which its request had offered, to a
 /// call of that tool. That no grant answers a strong question is for `approval-binds`. A session
 /// that records no issue at all does not say.
@@ -81,6 +81,8 @@ fn beyond<'a>(
         "a call used a grant for another version of its tool"
     } else if index.opened.is_some_and(|opened| opened.principal != fact.principal) {
         "a call used a grant of another principal"
+    } else if index.opened.is_some_and(|opened| opened.tenant != fact.tenant) {
+        "a call used a grant of another tenant"
     } else if fact.expires_at.is_some_and(|end| used.entry.at > end) {
         "a call used a grant that had ended"
     } else if fact.effect_class.is_some_and(|covers| class(call) > Some(covers)) {

@@ -357,6 +357,7 @@ fn grant_within_scope() {
     row("issue g1 b", used, "a grant for another tool");
     row("issue g1 a version=z", used, "a grant for another version");
     row("issue g1 a to=eve", used, "a grant of another principal");
+    row("issue g1 a tenant=acme", used, "a grant of another tenant");
     row("issue g1 a", "grant 1 id=g9; run 1", "never issued");
     row("issue g1 a; revoke g1", used, "had been revoked");
     row("issue g1 a; revoke g2", used, "holds 1");

@@ -126,6 +126,7 @@ pub(super) const LAWS: &[Law] = &[
             "grant-other-tool",
             "grant-other-version",
             "grant-other-principal",
+            "grant-other-tenant",
             "expired-grant",
             "grant-too-weak",
             "use-after-revoke",

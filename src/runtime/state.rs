@@ -103,6 +103,8 @@ pub struct Task {
 pub struct PolicyFacts {
     /// Who acts.
     pub principal: String,
+    /// For whom.
+    pub tenant: Option<String>,
     /// What they may do.
     pub scopes: Vec<String>,
     /// Names that may neither be shown nor run.
@@ -266,6 +268,7 @@ impl AgentState {
     fn opened(&mut self, fact: &SessionOpened) {
         self.policy = PolicyFacts {
             principal: fact.principal.clone(),
+            tenant: fact.tenant.clone(),
             scopes: fact.scopes.clone(),
             excluded: fact.excluded_tools.iter().cloned().collect(),
             scope: fact.scope.clone(),
@@ -289,6 +292,7 @@ impl AgentState {
             tool: fact.tool_id.clone(),
             version: fact.tool_version,
             principal: fact.principal.clone(),
+            tenant: fact.tenant.clone(),
             scopes: self.policy.scopes.clone(),
             class: fact.effect_class.unwrap_or(EffectClass::Read),
             expires_at: fact.expires_at,

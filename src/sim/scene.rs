@@ -374,7 +374,7 @@ impl Scene {
         let registry = Registry::new(descriptors).map_err(|errors| format!("{errors:?}"))?;
         let registry = Arc::new(registry);
         let scopes = ["workspace_write"].map(str::to_owned).into();
-        let principal = Principal { id: "dev".to_owned(), scopes };
+        let principal = Principal::new("dev", scopes);
         let rules = Rules::parse("rules", RULES, &registry, &principal)
             .map_err(|problems| format!("{problems:?}"))?;
         Ok(Self {

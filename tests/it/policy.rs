@@ -27,10 +27,22 @@ fn rules(text: &str, registry: &Registry, principal: &Principal) -> Rules {
                 "reason": "said so", "examples": [example]})
         };
         let paths = ["plain", "secret"].map(|path| json!({"path": path}));
+        let people = [
+            json!({}),
+            json!({"principal": "eve"}),
+            json!({"tenant": "acme"}),
+            json!({"scopes": ["s1", "s9"]}),
+        ];
         let examples = registry.iter().flat_map(|tool| {
             let id = tool.id().to_string();
+            let people = &people;
             paths.iter().flat_map(move |args| {
-                ["dev", "eve"].map(|who| json!({"tool": id, "args": args, "principal": who}))
+                let id = id.clone();
+                people.iter().map(move |who| {
+                    let mut example = who.clone();
+                    (example["tool"], example["args"]) = (json!(id), args.clone());
+                    example
+                })
             })
         });
         let works = |entry: &Value| parse(std::slice::from_ref(entry), registry, principal).is_ok();

@@ -187,7 +187,7 @@ impl Asked {
         let required = descriptors.iter().flat_map(|d| d.permissions.required_scopes.clone());
         let scopes =
             required.chain(["workspace_write", "external_read"].map(str::to_owned)).collect();
-        let principal = Principal { id: "dev".to_owned(), scopes };
+        let principal = Principal::new("dev", scopes);
         let registry = Registry::new(descriptors).unwrap();
         let environment =
             Environment { evaluation: true, max_tools: 128, ..Environment::default() };

@@ -68,10 +68,12 @@ pub fn sections(words: &str) -> String {
     out
 }
 
-/// A principal `dev` with scopes.
-pub fn dev(scopes: &str) -> Principal {
-    let scopes = scopes.split_whitespace().map(str::to_owned).collect();
-    Principal { id: "dev".to_owned(), scopes }
+/// A principal `dev` with scopes; `@name` among them is the tenant.
+pub fn dev(words: &str) -> Principal {
+    let (tenants, scopes): (Vec<&str>, Vec<&str>) =
+        words.split_whitespace().partition(|word| word.starts_with('@'));
+    let tenant = tenants.first().map(|name| name.trim_start_matches('@').to_owned());
+    Principal { tenant, ..Principal::new("dev", scopes.into_iter().map(str::to_owned).collect()) }
 }
 
 /// What a view depends on, all of it plain.

@@ -120,6 +120,8 @@ facts! {
         approval_id: Option<String>,
         ? /// The strictest thing it covers.
         effect_class: Option<EffectClass>,
+        ? /// For which tenant.
+        tenant: Option<String>,
     }
 }
 facts! {

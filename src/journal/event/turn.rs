@@ -23,6 +23,8 @@ facts! {
     SessionOpened {
         /// Who acts.
         principal: String,
+        ? /// For whom they act.
+        tenant: Option<String>,
         ? /// What they may do.
         scopes: Vec<String>,
         ? /// How many canaries were planted.

@@ -46,6 +46,8 @@ pub struct Grant {
     pub version: Digest,
     /// To whom.
     pub principal: String,
+    /// For which tenant; a grant for none covers calls for none.
+    pub tenant: Option<String>,
     /// With which scopes; more or fewer than these is another question.
     pub scopes: Vec<String>,
     /// The strictest thing it covers.
@@ -61,6 +63,7 @@ impl Grant {
         *tool.id() == self.tool
             && tool.version == self.version
             && principal.id == self.principal
+            && principal.tenant == self.tenant
             && principal.scopes.iter().eq(&self.scopes)
             && tool.class <= self.class
             && self.expires_at.is_none_or(|end| now <= end)

@@ -130,5 +130,9 @@ fn call_digest(resolved: &Resolved, args: Digest, principal: &Principal) -> Dige
     for scope in &principal.scopes {
         hasher = hasher.field(scope.as_bytes());
     }
+    if let Some(tenant) = &principal.tenant {
+        // Told from a scope by the empty field, which is none.
+        hasher = hasher.field(b"").field(tenant.as_bytes());
+    }
     hasher.finish()
 }

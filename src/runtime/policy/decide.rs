@@ -14,13 +14,23 @@ use crate::runtime::catalog::Registered;
 use crate::tool::descriptor::{ApprovalPolicy, AuditLevel};
 use crate::tool::risk::Level;
 
-/// Who acts, and with which scopes.
+/// Who acts, for whom, and with which scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The id.
     pub id: String,
+    /// For whom: an organisation, a workspace, a project. What is granted for one is not granted for
+    /// another.
+    pub tenant: Option<String>,
     /// What they hold.
     pub scopes: BTreeSet<String>,
+}
+
+impl Principal {
+    /// A principal of no tenant.
+    pub fn new(id: impl Into<String>, scopes: BTreeSet<String>) -> Self {
+        Self { id: id.into(), tenant: None, scopes }
+    }
 }
 
 /// Decisions from mildest to strictest.

@@ -1,6 +1,8 @@
 //! Policy rules: `rules.yaml`. A rule carries examples and counterexamples that are checked when
 //! it is loaded, so that a rule which does not do what it says never takes effect.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use globset::{Glob, GlobMatcher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,7 @@ use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::Problem;
 use crate::runtime::catalog::{Registered, Registry};
-use crate::tool::effect::{ActionType, EffectClass};
+use crate::tool::effect::{ActionType, EffectClass, ResourcePattern};
 use crate::tool::id::ToolId;
 use crate::tool::matcher::{Matcher, Matchers};
 use crate::tool::risk::Level;
@@ -65,8 +67,15 @@ pub struct When {
     pub effects: Vec<EffectClass>,
     /// Any of these levels.
     pub levels: Vec<Level>,
+    /// Tools that declare to read, write or delete what one of these covers, or part of it. What
+    /// one call touches is told by its arguments alone: see `args`.
+    pub resources: Vec<ResourcePattern>,
     /// Any of these principals.
     pub principals: Vec<String>,
+    /// Any of these tenants; a principal of no tenant is of none of them.
+    pub tenants: Vec<String>,
+    /// Scopes that the principal holds; all of them.
+    pub scopes: Vec<String>,
     /// Matchers of arguments; all of them.
     pub args: Map<String, Value>,
 }
@@ -94,6 +103,13 @@ pub struct RuleExample {
     /// Who calls; the suite's principal when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
+    /// For whom; the suite's tenant when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// With which scopes; the suite's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub scopes: Option<BTreeSet<String>>,
 }
 
 /// A compiled rule.
@@ -121,19 +137,36 @@ pub struct Question<'a> {
     pub principal: &'a Principal,
 }
 
+/// Whether a list of alternatives holds; an empty one says nothing.
+fn any<T>(list: &[T], holds: impl Fn(&T) -> bool) -> bool {
+    list.is_empty() || list.iter().any(holds)
+}
+
 impl Rule {
     fn matches(&self, question: &Question<'_>) -> bool {
-        let (tool, when) = (question.tool, &self.when);
-        let any = |empty: bool, found: bool| empty || found;
-        let actions = &tool.descriptor.intent.action_types;
-        any(self.tools.is_empty(), self.tools.iter().any(|g| g.is_match(tool.id().as_str())))
-            && any(
-                when.action_types.is_empty(),
-                when.action_types.iter().any(|a| actions.contains(a)),
-            )
-            && any(when.effects.is_empty(), when.effects.contains(&tool.class))
-            && any(when.levels.is_empty(), when.levels.contains(&tool.level))
-            && any(when.principals.is_empty(), when.principals.contains(&question.principal.id))
+        self.speaks_of(question.tool) && self.applies(question)
+    }
+
+    /// What does not change from call to call.
+    fn speaks_of(&self, tool: &Registered) -> bool {
+        let when = &self.when;
+        let intent = &tool.descriptor.intent;
+        let effects = &tool.descriptor.effects;
+        let mut touched = [&effects.reads, &effects.writes, &effects.deletes].into_iter().flatten();
+        any(&self.tools, |glob| glob.is_match(tool.id().as_str()))
+            && any(&when.action_types, |action| intent.action_types.contains(action))
+            && any(&when.effects, |class| *class == tool.class)
+            && any(&when.levels, |level| *level == tool.level)
+            && (when.resources.is_empty()
+                || touched.any(|own| when.resources.iter().any(|named| named.overlaps(own))))
+    }
+
+    /// Who calls, for whom, and with what.
+    fn applies(&self, question: &Question<'_>) -> bool {
+        let (when, principal) = (&self.when, question.principal);
+        any(&when.principals, |id| *id == principal.id)
+            && any(&when.tenants, |tenant| principal.tenant.as_ref() == Some(tenant))
+            && when.scopes.iter().all(|scope| principal.scopes.contains(scope))
             && self.args_match(question.args)
     }
 
@@ -150,18 +183,25 @@ impl Rule {
 pub struct Rules {
     rules: Vec<Rule>,
     digest: Digest,
+    /// The places of the rules that speak of a tool version, for those that were registered when
+    /// the rules were read: a call asks few of many rules.
+    of: BTreeMap<Digest, Vec<usize>>,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { rules: Vec::new(), digest: Digest::of("rules", b"") }
+        Self { rules: Vec::new(), digest: Digest::of("rules", b""), of: BTreeMap::new() }
     }
 }
 
 impl Rules {
-    /// The rules that speak about a question.
+    /// The rules that speak about a question, in their order.
     pub fn matching<'a>(&'a self, question: &'a Question<'_>) -> impl Iterator<Item = &'a Rule> {
-        self.rules.iter().filter(move |rule| rule.matches(question))
+        let known = self.of.get(&question.tool.version);
+        let some = known.into_iter().flatten().filter_map(|place| self.rules.get(*place));
+        let all = self.rules.iter().filter(move |_| known.is_none());
+        some.filter(move |rule| rule.applies(question))
+            .chain(all.filter(move |rule| rule.matches(question)))
     }
 
     /// How many there are.
@@ -177,6 +217,15 @@ impl Rules {
     /// Digest of the rules as written.
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+
+    fn of(rules: Vec<Rule>, digest: Digest, registry: &Registry) -> Self {
+        let speaking = |tool: &Registered| {
+            let speak = |(place, rule): (usize, &Rule)| rule.speaks_of(tool).then_some(place);
+            rules.iter().enumerate().filter_map(speak).collect()
+        };
+        let of = registry.iter().map(|tool| (tool.version, speaking(tool))).collect();
+        Self { rules, digest, of }
     }
 
     /// Reads a rules file and checks every example against the registered tools.
@@ -204,7 +253,10 @@ impl Rules {
                 None => continue,
             }
         }
-        if problems.is_empty() { Ok(Self { rules, digest }) } else { Err(problems) }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Self::of(rules, digest, registry))
     }
 }
 
@@ -273,6 +325,10 @@ fn check_examples(
         if let Some(id) = &example.principal {
             principal.id.clone_from(id);
         }
+        if let Some(scopes) = &example.scopes {
+            principal.scopes.clone_from(scopes);
+        }
+        principal.tenant = example.tenant.clone().or(principal.tenant);
         let args = Value::Object(example.args.clone());
         let question = Question { tool, args: Some(&args), principal: &principal };
         if rule.matches(&question) != expected {
@@ -281,5 +337,92 @@ fn check_examples(
             let message = format!("rule `{}` {verb} its {kind}", rule.id);
             problems.push(check.document.problem(&at, message));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::manifest;
+
+    fn registry() -> Registry {
+        let tool = |id: &str, action: &str, effects: &str| {
+            let text = format!(
+                "schema: proofmark/tool@1\ntoolId: {id}\ndescription: {{summary: Does it.}}\n\
+                 intent: {{actionTypes: [{action}]}}\nschemas: {{inputSchema: {{type: object}}}}\n\
+                 effects: {{{effects}}}\n"
+            );
+            manifest::parse(id, &text).unwrap()
+        };
+        Registry::new(vec![
+            tool("note.read", "read", "reads: ['workspace:notes/**'], writes: []"),
+            tool("note.write", "write", "reads: [], writes: ['workspace:notes/**']"),
+            tool("mail.send", "external_send", "reads: [], writes: ['api:mail']"),
+            tool("sum", "compute", "reads: [], writes: []"),
+        ])
+        .unwrap()
+    }
+
+    /// One rule per combination of conditions of two kinds.
+    fn every_rule() -> String {
+        let conditions = [
+            ["", "tools: ['note.*']", "tools: [sum]"],
+            ["", "action_types: [read, external_send]", "effects: [write]"],
+            ["", "resources: ['workspace:notes/a.md']", "levels: [L1]"],
+            ["", "principals: [eve]", "tenants: [acme]"],
+            ["", "scopes: [s]", "args: {path: a.md}"],
+        ];
+        let mut all = vec![Vec::new()];
+        for kind in conditions {
+            let longer = |chosen: &Vec<&'static str>| {
+                let chosen = chosen.clone();
+                kind.map(|one| [chosen.as_slice(), &[one]].concat())
+            };
+            all = all.iter().flat_map(longer).collect();
+        }
+        let rules = all.iter().map(|chosen| {
+            let stated: Vec<&str> = chosen.iter().copied().filter(|one| !one.is_empty()).collect();
+            stated.join(", ")
+        });
+        rules.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_index_leaves_out_no_rule_and_adds_none() {
+        let registry = registry();
+        let rules = every_rule();
+        let rules = rules.lines().enumerate().map(|(at, when)| {
+            let document = Document::parse("when", &format!("{{{when}}}")).unwrap();
+            let when: When = serde_json::from_value(document.value).unwrap();
+            let tools = when.tools.iter().map(|one| Glob::new(one).unwrap().compile_matcher());
+            Rule {
+                id: format!("r{at}"),
+                decision: Decision::Ask,
+                reason: String::new(),
+                tools: tools.collect(),
+                args: Matcher::parse_all(&when.args).unwrap(),
+                when,
+            }
+        });
+        let indexed = Rules::of(rules.collect(), Digest::of("rules", b""), &registry);
+        let plain = Rules { of: BTreeMap::new(), ..indexed.clone() };
+        let mut spoken = 0;
+        for tool in registry.iter() {
+            for (id, tenant, scope) in [("dev", None, "s"), ("eve", Some("acme"), "t")] {
+                let scopes = BTreeSet::from([scope.to_owned()]);
+                let tenant = tenant.map(str::to_owned);
+                let principal = Principal { tenant, ..Principal::new(id, scopes) };
+                for args in [None, Some(serde_json::json!({"path": "a.md"}))] {
+                    let args = args.as_ref();
+                    let question = Question { tool, args, principal: &principal };
+                    let names = |rules: &Rules| {
+                        rules.matching(&question).map(|rule| rule.id.clone()).collect::<Vec<_>>()
+                    };
+                    assert_eq!(names(&indexed), names(&plain), "{} {id}", tool.id());
+                    spoken += names(&plain).len();
+                }
+            }
+        }
+        assert!(spoken > 100, "{spoken}");
     }
 }

@@ -337,6 +337,7 @@ fn issue(
         tool: tool.id().clone(),
         version: tool.version,
         principal: cx.resolved.principal.id.clone(),
+        tenant: cx.resolved.principal.tenant.clone(),
         scopes: cx.resolved.principal.scopes.iter().cloned().collect(),
         class: tool.class,
         expires_at,
@@ -350,6 +351,7 @@ fn issue(
         expires_at,
         approval_id: Some(request.id.clone()),
         effect_class: Some(grant.class),
+        tenant: grant.tenant.clone(),
     };
     cx.call(call, fact);
     cx.grants.add(grant);

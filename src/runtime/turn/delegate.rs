@@ -191,7 +191,7 @@ pub fn bundle(parent: &Resolved, request: &DelegateRequest) -> Resolved {
     Resolved {
         hooks: parent.hooks.clone(),
         registry: Arc::clone(&parent.registry),
-        principal: Principal { id: parent.principal.id.clone(), scopes },
+        principal: Principal { scopes, ..parent.principal.clone() },
         rules: Arc::clone(&parent.rules),
         environment: parent.environment.clone(),
         excluded: parent.excluded.clone(),

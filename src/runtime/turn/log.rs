@@ -155,6 +155,7 @@ impl Log {
 pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
     let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
     let opened = SessionOpened {
+        tenant: resolved.principal.tenant.clone(),
         scopes: resolved.principal.scopes.iter().cloned().collect(),
         canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
         max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),

@@ -105,6 +105,10 @@ pub(super) fn grant_other_principal(record: &Record<'_>) -> Maybe {
     alter_issue(record, |fact| fact.principal.push_str(" of another house"))
 }
 
+pub(super) fn grant_other_tenant(record: &Record<'_>) -> Maybe {
+    alter_issue(record, |fact| fact.tenant = Some("another house".to_owned()))
+}
+
 pub(super) fn expired_grant(record: &Record<'_>) -> Maybe {
     let (at, issue) = used(record, |_| true)?;
     let end = record.entry(at)?.at.checked_sub(1)?;

@@ -48,6 +48,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "grant-other-tool" => authority::grant_other_tool,
         "grant-other-version" => authority::grant_other_version,
         "grant-other-principal" => authority::grant_other_principal,
+        "grant-other-tenant" => authority::grant_other_tenant,
         "expired-grant" => authority::expired_grant,
         "grant-too-weak" => authority::grant_too_weak,
         "use-after-revoke" => authority::use_after_revoke,
