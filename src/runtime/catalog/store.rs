@@ -75,7 +75,7 @@ impl Store {
     /// Reads a registry; one that is not there is empty. Waits for whoever writes.
     ///
     /// # Errors
-    /// Every line that is no fact, or no fact that can follow; or what the system refuses.
+    /// Every line that is no fact, or the first one that cannot follow; or what the system refuses.
     pub fn read(root: &Path) -> Result<Self, StoreError> {
         let path = root.join(LOCK);
         let lock = match File::open(&path) {
@@ -149,11 +149,14 @@ impl Store {
         };
         let mut reader = format::Reader::default();
         for (number, line) in jsonl::lines_of(text) {
-            let wrong = |message: String| Problem::new(&file, Position::new(number, 1), message);
             match reader.line(line) {
+                // Behind damage only the form of lines can be judged: whatever does not fit there
+                // may fit what was lost.
+                Ok(_) if !problems.is_empty() => {}
                 Ok(entry) => {
                     if let Err(message) = self.follow(log, &entry) {
-                        problems.push(wrong(message).help(RESTORE));
+                        let problem = Problem::new(&file, Position::new(number, 1), message);
+                        problems.push(problem.help(RESTORE));
                     }
                 }
                 Err(bad) => problems.push(bad.in_line(&file, number).help(RESTORE)),
