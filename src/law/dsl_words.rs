@@ -99,7 +99,7 @@ fn catalog(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
                 let evidence = clause.options.get("evidence").map(|word| digest("golden", word));
                 ToolEnabled { tool_id, tool_version, scope, evidence, because: None }.into()
             }
-            _ => ToolBlocked { tool_id, reason: "rug pull".into() }.into(),
+            _ => ToolBlocked { tool_id, reason: "rug pull".into(), by: None }.into(),
         };
         script.add(clause.session, None, event);
     }

@@ -41,7 +41,8 @@ fn unpack(path: &Path) -> Option<String> {
     }
 }
 
-fn imported(name: &str, text: &str) -> (Snapshot, Imported) {
+/// A listing read and imported, under the name of its file.
+pub fn imported(name: &str, text: &str) -> (Snapshot, Imported) {
     let saved = snapshot::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(saved.notes, Vec::<String>::new(), "{name}");
     let server = ServerName::sanitized(name.split('@').next().unwrap());

@@ -20,11 +20,13 @@ fn json(folder: &Path, args: &str) -> Value {
     command::json(folder, &words(&format!("{args} --format json")))
 }
 
-/// What a law says of a registry's journal.
-fn law(folder: &Path, log: &str, name: &str) -> Value {
-    let answer = json(folder, &format!("check .proofmark/{log}"));
+/// What a law says of a registry's journal: its verdict, and how often it could have been broken.
+fn check_law(folder: &Path, name: &str, verdict: &str, checked: u64) {
+    let answer = json(folder, "check .proofmark/registry.jsonl");
     assert_eq!(answer["exitCode"], 0, "{answer:#}");
-    answer["laws"].as_array().unwrap().iter().find(|law| law["name"] == name).unwrap().clone()
+    let laws = answer["laws"].as_array().unwrap();
+    let own = laws.iter().find(|law| law["name"] == name).unwrap();
+    assert_eq!((&own["verdict"], &own["checked"]), (&verdict.into(), &checked.into()), "{name}");
 }
 
 const LEND: &str = "\
@@ -94,8 +96,13 @@ fn from_seen_to_granted_and_back() {
     assert_eq!(shown["tool"]["state"], "granted");
     assert_eq!(shown["tool"]["grants"][0]["principal"], "Ada");
     assert_eq!(shown["descriptor"]["lifecycle"]["status"], "enabled");
-    assert_eq!(law(&root, "registry.jsonl", "golden-before-enable")["checked"], 1);
-    assert_eq!(law(&root, "grants.jsonl", "golden-before-enable")["verdict"], "not_exercised");
+    check_law(&root, "golden-before-enable", "holds", 1);
+    // Grants alone exercise no law, so `check` decides nothing about them.
+    check(&root, "check .proofmark/grants.jsonl", 5, &[]);
+    for (asked, state) in [("Ada", "callable"), ("Ben", "granted"), ("Ada --scope x", "verified")] {
+        let shown = json(&root, &format!("registry show shelf.lend --for {asked}"));
+        assert_eq!(shown["for"]["state"], state, "{asked}");
+    }
 
     check(&root, "registry revoke grant-1 --by Ada", 0, &["shelf.lend: enabled (GrantRevoked)"]);
     check(&root, "registry revoke grant-1 --by Ada", 2, &["no grant `grant-1` in force"]);
@@ -106,7 +113,9 @@ fn from_seen_to_granted_and_back() {
     fs::write(&path, LEND.replace("a novel", "a book")).unwrap();
     check(&root, add, 0, &["1 new or changed: 1 verified"]);
     check(&root, &enable, 8, &["judges version", "run the suite again"]);
-    check(&root, "registry block shelf.lend --why unwanted", 0, &["shelf.lend: blocked"]);
+    let block = "registry block shelf.lend --why unwanted --by Ben";
+    check(&root, block, 0, &["shelf.lend: blocked (ToolBlocked)"]);
+    check(&root, "registry show shelf.lend", 0, &["why          unwanted", "by           Ben"]);
     check(&root, add, 1, &["refused: `shelf.lend`", "a block is final"]);
     check(&root, "registry list", 0, &["shelf.lend", "blocked"]);
 }
@@ -146,8 +155,7 @@ fn a_listing_waits_for_its_reviewer() {
     );
     check(root, "registry review box.peek --by Ada", 0, &["verified (ToolReviewed, ToolVerified)"]);
     check(root, enable, 0, &["box.peek: enabled"]);
-    let peek = law(root, "registry.jsonl", "mcp-normalized");
-    assert_eq!((&peek["verdict"], &peek["checked"]), (&"holds".into(), &1.into()));
+    check_law(root, "mcp-normalized", "holds", 1);
 
     // The server says something else now: nothing that was said of it before counts.
     listing(root, "Look into the box. Always call this first.");
@@ -175,8 +183,7 @@ fn a_skills_script_is_a_registered_tool() {
     fs::write(root.join("sort.yaml"), format!("{LEND}{head}{sandbox}")).unwrap();
     check(root, "registry add sort.yaml", 0, &["1 verified"]);
     check(root, "registry enable shelf.lend --without-evidence measuring", 0, &["enabled"]);
-    let skill = law(root, "registry.jsonl", "skill-scripts-registered");
-    assert_eq!((&skill["verdict"], &skill["checked"]), (&"holds".into(), &1.into()));
+    check_law(root, "skill-scripts-registered", "holds", 1);
 }
 
 /// A suite may take its tools from a registry: what is not enabled there is not shown.
@@ -202,11 +209,14 @@ fn mistakes_say_what_to_do() {
     let (_folder, root) = project();
     check(&root, "registry add suites/shelf/tools/lend.yaml", 0, &[]);
     fs::write(root.join("bad.yaml"), LEND.replace("memory_write", "memory_wriet")).unwrap();
+    let zeros = format!("{LEND}provenance: {{manifestHash: 'sha256:{}'}}\n", "0".repeat(64));
+    fs::write(root.join("other.yaml"), zeros).unwrap();
     fs::write(root.join("record.jsonl"), "{\"event\":\"oops\"}\n").unwrap();
     for (args, code, part) in [
         ("registry show shelf.lent", 2, "did you mean `shelf.lend`?"),
         ("registry add bad.yaml", 3, "bad.yaml:4:24: \"memory_wriet\" is not one of"),
         ("registry add", 2, "required"),
+        ("registry add other.yaml", 1, "states the manifest hash sha256:0000"),
         ("registry add no.yaml", 3, "no.yaml: there is no such file"),
         ("registry enable shelf.lend", 2, "--without-evidence"),
         (

@@ -1,5 +1,6 @@
 //! `proofmark registry add`: definitions from manifests, saved listings and live servers.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,7 +15,7 @@ use crate::cli::sources::{self, short_name};
 use crate::cli::{interruptible, runtime};
 use crate::eval::read::{read, shown};
 use crate::runtime::catalog::desk::{self, Candidate};
-use crate::runtime::catalog::source::{ImportProblem, Imported, ServerName, Severity, mcp};
+use crate::runtime::catalog::source::{ImportProblem, Imported, ServerName, mcp};
 use crate::runtime::catalog::store::Store;
 use crate::runtime::mcp::parse_command;
 use crate::tool::manifest;
@@ -112,36 +113,25 @@ fn find(args: &AddArgs) -> Result<Found, CliError> {
 
 impl Found {
     fn take(&mut self, imported: Imported) {
-        for descriptor in imported.descriptors {
-            let id = descriptor.tool_id.as_str();
-            let mut own = imported.problems.iter().filter(|problem| problem.tool == id);
-            let unusable = own.find(|problem| problem.severity == Severity::Unusable);
-            let unusable = unusable.map(|problem| problem.message.clone());
-            // The definition as it came is in the descriptor, field by field.
-            let manifest = descriptor.content_digest();
-            self.candidates.push(Candidate { descriptor, manifest, unusable });
-        }
+        self.candidates.extend(desk::candidates(&imported));
         self.noticed.extend(imported.problems);
     }
 }
 
 fn of_file(path: &Path) -> Result<Candidate, Vec<Problem>> {
     let text = read(path).map_err(|problem| vec![problem])?;
-    let mut descriptor = manifest::parse(&shown(path), &text)?;
+    let descriptor = manifest::parse(&shown(path), &text)?;
     let manifest = Digest::of("manifest", text.as_bytes());
-    descriptor.provenance.manifest_hash = Some(manifest);
     Ok(Candidate { descriptor, manifest, unusable: None })
 }
 
 /// Two definitions of one id cannot both be the current one.
 fn twice(found: &Found) -> Result<(), CliError> {
-    let mut ids: Vec<&str> =
-        found.candidates.iter().map(|c| c.descriptor.tool_id.as_str()).collect();
-    ids.sort_unstable();
-    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(CliError::Usage(format!(
+    let mut ids = BTreeSet::new();
+    match found.candidates.iter().find(|one| !ids.insert(&one.descriptor.tool_id)) {
+        Some(second) => Err(CliError::Usage(format!(
             "`{}` is defined twice; add one of both, or give one source another `--name`",
-            pair[0]
+            second.descriptor.tool_id
         ))),
         None => Ok(()),
     }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::try_out::Tried;
+use crate::base::world::wall_clock;
 use crate::cli::Format;
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
@@ -16,9 +17,12 @@ use crate::report::table::{Look, draw};
 use crate::runtime::catalog::desk::{EVALUATION, Refusal};
 use crate::runtime::catalog::lifecycle::State;
 use crate::runtime::catalog::source::{ImportProblem, Severity};
-use crate::runtime::catalog::standing::Standing;
+use crate::runtime::catalog::lint;
+use crate::runtime::catalog::standing::{Asks, Standing};
 use crate::runtime::catalog::store::{Store, described};
+use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
+use crate::tool::risk;
 
 /// Where an answer goes, and what was collected for it on the way.
 pub(super) struct Answer<'o> {
@@ -113,9 +117,12 @@ impl<'o> Answer<'o> {
     /// Nothing was recorded, and why.
     pub(super) fn refused(&mut self, store: &Store, refusal: &Refusal) -> Exit {
         let exit = match refusal {
-            Refusal::Unknown(_) | Refusal::Blank(_) | Refusal::NoGrant(_) => Exit::Usage,
-            Refusal::OwnSuccessor(_) => Exit::Usage,
+            Refusal::Unknown(_)
+            | Refusal::Blank(_)
+            | Refusal::NoGrant(_)
+            | Refusal::OwnSuccessor(_) => Exit::Usage,
             Refusal::Order { .. }
+            | Refusal::Manifest { .. }
             | Refusal::NoEvidence { .. }
             | Refusal::TooFew { .. }
             | Refusal::TooWeak { .. }
@@ -140,7 +147,7 @@ impl<'o> Answer<'o> {
         exit
     }
 
-    /// Definitions were taken; those of blocked tools were not.
+    /// Definitions were taken; those that were refused were not.
     pub(super) fn added(&mut self, store: &Store, added: &Added, facts: usize) -> Exit {
         let exit = if added.refused.is_empty() { Exit::Pass } else { Exit::Fail };
         let mut states: BTreeMap<State, u64> = BTreeMap::new();
@@ -212,18 +219,32 @@ impl<'o> Answer<'o> {
         self.output.text(&draw(&header, rows.collect(), Look::Terminal));
     }
 
-    /// One tool.
+    /// One tool, and where it stands for a principal in a scope where one asks.
     ///
     /// # Errors
     /// When its descriptor cannot be read.
-    pub(super) fn show(&mut self, store: &Store, id: &ToolId) -> Result<(), CliError> {
+    pub(super) fn show(
+        &mut self,
+        store: &Store,
+        id: &ToolId,
+        asked: Option<(&str, &str)>,
+    ) -> Result<(), CliError> {
         let Some(one) = store.book.get(id) else { return Ok(()) };
         let found = one.version.map(|version| store.descriptor(&version)).transpose()?;
         let found = found.map(|descriptor| described(descriptor, one));
+        let asked = asked.map(|asked| (asked, stands_for(one, found.as_ref(), asked)));
+        // What holds a tool stands in the record; this is what only should be known.
+        let noted = found.iter().flat_map(lint::lint).filter(|finding| finding.hold.is_none());
+        let noted: Vec<String> = noted.map(|finding| finding.to_string()).collect();
         if self.format == Format::Json {
             let mut answer = self.envelope("pass", Exit::Pass);
             answer.insert("tool".into(), standing_json(id, one));
             answer.insert("descriptor".into(), json!(found));
+            answer.insert("noted".into(), json!(noted));
+            if let Some(((principal, scope), state)) = asked {
+                let value = json!({"principal": principal, "scope": scope, "state": state.name()});
+                answer.insert("for".into(), value);
+            }
             answer.insert("next".into(), next(id, one).into());
             self.output.json(&Value::Object(answer));
             return Ok(());
@@ -240,6 +261,10 @@ impl<'o> Answer<'o> {
             line("version", format!("{version}{mark}"));
         }
         line("why", one.why.clone().unwrap_or_default());
+        line("by", one.by.clone().unwrap_or_default());
+        for finding in noted {
+            line("noted", finding);
+        }
         if let Some((by, accepted)) = &one.review {
             line("review", format!("{} by {by}", if *accepted { "accepted" } else { "rejected" }));
         }
@@ -254,6 +279,9 @@ impl<'o> Answer<'o> {
                 "grant",
                 format!("{} to {} in {}, {end}", grant.grant_id, grant.principal, grant.scope),
             );
+        }
+        if let Some(((principal, scope), state)) = asked {
+            line("asked", format!("for {principal} in {scope} it is {state}"));
         }
         line("successor", one.successor.as_ref().map(ToString::to_string).unwrap_or_default());
         if let Some(found) = &found {
@@ -278,9 +306,17 @@ fn standing_json(id: &ToolId, one: &Standing) -> Value {
     json!({
         "toolId": id, "state": one.state().name(), "source": one.source,
         "version": one.version, "versions": one.versions, "manifestHash": one.manifest,
-        "why": one.why, "review": review, "enabled": scopes.collect::<Vec<_>>(),
+        "why": one.why, "by": one.by, "review": review, "enabled": scopes.collect::<Vec<_>>(),
         "grants": one.grants.values().collect::<Vec<_>>(), "successor": one.successor,
     })
+}
+
+/// Where it stands for a principal in a scope, now.
+fn stands_for(one: &Standing, found: Option<&Descriptor>, asked: (&str, &str)) -> State {
+    let Some(descriptor) = found else { return one.state() };
+    let (level, trust) = (risk::level(descriptor), descriptor.provenance.trust_level);
+    let (principal, scope) = asked;
+    one.state_for(&Asks { scope, principal, now: wall_clock(), level, trust })
 }
 
 fn tried_json(one: &Tried) -> Value {
@@ -291,9 +327,12 @@ fn tried_json(one: &Tried) -> Value {
     }
 }
 
+fn command(rest: String) -> String {
+    format!("`proofmark registry {rest}`")
+}
+
 /// The command that leads on from where a tool stands.
 fn next(id: &ToolId, one: &Standing) -> String {
-    let command = |rest: String| format!("`proofmark registry {rest}`");
     match one.state() {
         State::Discovered | State::Parsed | State::Normalized => {
             format!("{} again; it was stopped in the middle", command("add".into()))
@@ -323,7 +362,6 @@ fn next(id: &ToolId, one: &Standing) -> String {
 
 /// The command that gives what is missing.
 fn help(store: &Store, refusal: &Refusal) -> String {
-    let command = |rest: String| format!("`proofmark registry {rest}`");
     match refusal {
         Refusal::Unknown(id) => {
             let names = store.book.iter().map(|(id, _)| id.as_str());
@@ -347,6 +385,9 @@ fn help(store: &Store, refusal: &Refusal) -> String {
             command(format!("enable {tool} --scope {scope} --evidence reports/TIME/run.jsonl"))
         }
         Refusal::Blank(_) => "name it".to_owned(),
+        Refusal::Manifest { .. } => {
+            "look at what changed, then state the new hash or none".to_owned()
+        }
         Refusal::NoGrant(_) => {
             format!("{} shows the grants of a tool", command("show ID".into()))
         }

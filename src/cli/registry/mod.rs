@@ -7,7 +7,7 @@ mod add;
 mod answer;
 mod try_out;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -17,7 +17,7 @@ use super::exit::Exit;
 use super::output::Output;
 use crate::base::digest::Digest;
 use crate::base::world::wall_clock;
-use crate::eval::evidence;
+use crate::eval::evidence::{self, Golden};
 use crate::eval::read::{read, shown};
 use crate::journal::Event;
 use crate::runtime::catalog::desk::{self, Basis, EVALUATION, Refusal};
@@ -55,7 +55,20 @@ enum Command {
     Show {
         /// The tool
         id: String,
+        /// Whether this principal may call it now
+        #[arg(long = "for")]
+        principal: Option<String>,
+        /// The scope in which the principal asks
+        #[arg(long, default_value = LIVE)]
+        scope: String,
     },
+    #[command(flatten)]
+    Change(Change),
+}
+
+/// Commands that record facts about one tool.
+#[derive(Debug, Subcommand)]
+enum Change {
     /// A named person has looked at it
     Review {
         /// The tool
@@ -81,6 +94,9 @@ enum Command {
         /// The scope; all of them when left out
         #[arg(long)]
         scope: Option<String>,
+        /// Who disables it
+        #[arg(long)]
+        by: Option<String>,
     },
     /// It must never be called again
     Block {
@@ -89,6 +105,9 @@ enum Command {
         /// Why
         #[arg(long)]
         why: String,
+        /// Who blocks it
+        #[arg(long)]
+        by: Option<String>,
     },
     /// It should no longer be chosen
     Deprecate {
@@ -97,6 +116,9 @@ enum Command {
         /// What to use instead
         #[arg(long)]
         successor: Option<String>,
+        /// Who deprecates it
+        #[arg(long)]
+        by: Option<String>,
     },
     /// Give authority ahead of calls, for the version that is enabled
     Grant {
@@ -152,132 +174,128 @@ pub fn registry(args: &RegistryArgs, output: &mut Output) -> Result<Exit, CliErr
         Command::List => {
             let store = opened(Store::read(&args.registry), &mut answer)?;
             answer.list(&store);
-            return Ok(Exit::Pass);
-        }
-        Command::Show { id } => {
-            let store = opened(Store::read(&args.registry), &mut answer)?;
-            return match known(&store, id) {
-                Ok(id) => answer.show(&store, &id).map(|()| Exit::Pass),
-                Err(refusal) => Ok(answer.refused(&store, &refusal)),
-            };
-        }
-        Command::Add(add) => return add::add(add, args, &mut answer),
-        _ => {}
-    }
-    let mut store = opened(Store::write(&args.registry), &mut answer)?;
-    match decide(&args.command, &store, &mut answer)? {
-        Decided::Facts(tool, facts) => {
-            record(&mut store, &facts)?;
-            answer.done(&store, &tool, &facts);
             Ok(Exit::Pass)
         }
-        Decided::Refused(refusal) => Ok(answer.refused(&store, &refusal)),
-        Decided::Stale(message) => Ok(answer.stale(&message)),
+        Command::Show { id, principal, scope } => {
+            let store = opened(Store::read(&args.registry), &mut answer)?;
+            let asked = principal.as_deref().map(|principal| (principal, scope.as_str()));
+            match known(&store, id) {
+                Ok(id) => answer.show(&store, &id, asked).map(|()| Exit::Pass),
+                Err(refusal) => Ok(answer.refused(&store, &refusal)),
+            }
+        }
+        Command::Add(add) => add::add(add, args, &mut answer),
+        Command::Change(change) => {
+            let mut store = opened(Store::write(&args.registry), &mut answer)?;
+            match decide(change, &store, &mut answer) {
+                Ok((tool, facts)) => {
+                    record(&mut store, &facts)?;
+                    answer.done(&store, &tool, &facts);
+                    Ok(Exit::Pass)
+                }
+                Err(Stop::Refused(refusal)) => Ok(answer.refused(&store, &refusal)),
+                Err(Stop::Stale(message)) => Ok(answer.stale(&message)),
+                Err(Stop::Failed(error)) => Err(error),
+            }
+        }
     }
 }
 
-/// What becomes of a command.
-enum Decided {
-    Facts(ToolId, Vec<Event>),
+/// Why nothing is recorded.
+enum Stop {
     Refused(Refusal),
     /// The evidence belongs to another version.
     Stale(String),
+    Failed(CliError),
 }
 
-fn decide(command: &Command, store: &Store, answer: &mut Answer<'_>) -> Result<Decided, CliError> {
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<CliError> for Stop {
+    fn from(error: CliError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The facts that answer a change, and the tool that they are about.
+fn decide(
+    change: &Change,
+    store: &Store,
+    answer: &mut Answer<'_>,
+) -> Result<(ToolId, Vec<Event>), Stop> {
     let book = &store.book;
-    let about =
-        |id: &String, ask: &mut dyn FnMut(&ToolId) -> Result<Vec<Event>, Refusal>| match known(
-            store, id,
-        )
-        .and_then(|id| ask(&id).map(|facts| (id, facts)))
-        {
-            Ok((id, facts)) => Decided::Facts(id, facts),
-            Err(refusal) => Decided::Refused(refusal),
-        };
-    Ok(match command {
-        Command::Review { id, by, reject } => {
-            about(id, &mut |id| desk::review(book, id, by, !reject))
+    let id = match change {
+        Change::Review { id, .. }
+        | Change::Health { id }
+        | Change::Disable { id, .. }
+        | Change::Block { id, .. }
+        | Change::Deprecate { id, .. }
+        | Change::Grant { id, .. }
+        | Change::Enable(EnableArgs { id, .. }) => known(store, id)?,
+        Change::Revoke { grant, .. } => {
+            book.owner(grant).cloned().ok_or_else(|| Refusal::NoGrant(grant.clone()))?
         }
-        Command::Disable { id, scope } => {
-            about(id, &mut |id| desk::disable(book, id, scope.as_deref()))
+    };
+    let facts = match change {
+        Change::Review { by, reject, .. } => desk::review(book, &id, by, !reject)?,
+        Change::Health { .. } => {
+            let found = answer.tried(try_out::try_out(&described(store, &id)?));
+            desk::health(book, &id, &found)?
         }
-        Command::Block { id, why } => about(id, &mut |id| desk::block(book, id, why)),
-        Command::Deprecate { id, successor } => about(id, &mut |id| {
+        Change::Enable(args) => enable(args, &id, store)?,
+        Change::Disable { scope, by, .. } => {
+            desk::disable(book, &id, scope.as_deref(), by.as_deref())?
+        }
+        Change::Block { why, by, .. } => desk::block(book, &id, why, by.as_deref())?,
+        Change::Deprecate { successor, by, .. } => {
             let successor = successor.as_ref().map(|other| known(store, other)).transpose()?;
-            desk::deprecate(book, id, successor.as_ref())
-        }),
-        Command::Revoke { grant, by } => match desk::revoke(book, grant, by) {
-            Ok(facts) => {
-                let tool = book.owner(grant).cloned();
-                Decided::Facts(tool.unwrap_or_else(|| ToolId::sanitized(grant)), facts)
-            }
-            Err(refusal) => Decided::Refused(refusal),
-        },
-        Command::Health { id } => match described(store, id)? {
-            Err(refusal) => Decided::Refused(refusal),
-            Ok(descriptor) => {
-                let found = answer.tried(try_out::try_out(&descriptor));
-                about(id, &mut |id| desk::health(book, id, &found))
-            }
-        },
-        Command::Grant { id, to, scope, seconds } => match described(store, id)? {
-            Err(refusal) => Decided::Refused(refusal),
-            Ok(descriptor) => {
-                let end = seconds
-                    .map(|seconds| wall_clock().saturating_add(seconds.saturating_mul(1_000)));
-                about(id, &mut |_| desk::grant(book, &descriptor, to, scope, end))
-            }
-        },
-        Command::Enable(args) => enable(args, store)?,
-        // These write nothing and were answered before.
-        Command::Add(_) | Command::List | Command::Show { .. } => {
-            return Err(CliError::Usage("nothing is to be decided".into()));
+            desk::deprecate(book, &id, successor.as_ref(), by.as_deref())?
         }
-    })
+        Change::Grant { to, scope, seconds, .. } => {
+            let after = |seconds: u64| wall_clock().saturating_add(seconds.saturating_mul(1_000));
+            desk::grant(book, &described(store, &id)?, to, scope, seconds.map(after))?
+        }
+        Change::Revoke { grant, by } => desk::revoke(book, grant, by)?,
+    };
+    Ok((id, facts))
 }
 
-fn enable(args: &EnableArgs, store: &Store) -> Result<Decided, CliError> {
-    let id = match known(store, &args.id) {
-        Ok(id) => id,
-        Err(refusal) => return Ok(Decided::Refused(refusal)),
-    };
-    let version = store.book.get(&id).and_then(|standing| standing.version);
-    let basis = match (&args.evidence, &args.without_evidence, version) {
-        (Some(path), _, Some(version)) => {
-            let text = read(path).map_err(|problem| vec![problem])?;
-            let evidence = evidence::read(&shown(path), &text)?;
-            let others: Vec<String> = evidence.versions(&id).map(Digest::short).collect();
-            match evidence.of(&id, &version) {
-                Some(golden) => Basis::Golden {
-                    evidence: golden.digest,
-                    judged: golden.judged,
-                    passed: golden.passed,
-                },
-                None if others.is_empty() => {
-                    Basis::Golden { evidence: Digest::of("golden", b""), judged: 0, passed: 0 }
-                }
-                None => {
-                    return Ok(Decided::Stale(format!(
-                        "{} judges version {} of `{id}`; here it is {}",
-                        shown(path),
-                        others.join(", "),
-                        version.short()
-                    )));
-                }
-            }
-        }
-        (_, why, _) => Basis::Without(why.clone().unwrap_or_else(|| "none".to_owned())),
+fn enable(args: &EnableArgs, id: &ToolId, store: &Store) -> Result<Vec<Event>, Stop> {
+    let basis = match (&args.evidence, &args.without_evidence) {
+        (Some(path), _) => golden(path, id, store)?,
+        (None, why) => Basis::Without(why.clone().unwrap_or_default()),
     };
     let default = match basis {
         Basis::Golden { .. } => LIVE,
         Basis::Without(_) => EVALUATION,
     };
     let scope = args.scope.as_deref().unwrap_or(default);
-    Ok(match desk::enable(&store.book, &id, scope, &basis) {
-        Ok(facts) => Decided::Facts(id, facts),
-        Err(refusal) => Decided::Refused(refusal),
-    })
+    Ok(desk::enable(&store.book, id, scope, &basis)?)
+}
+
+/// What a run's record says of the version in question.
+fn golden(path: &Path, id: &ToolId, store: &Store) -> Result<Basis, Stop> {
+    let text = read(path).map_err(|problem| CliError::from(vec![problem]))?;
+    let evidence = evidence::read(&shown(path), &text).map_err(CliError::from)?;
+    let version = version(store, id)?;
+    let others: Vec<String> = evidence.versions(id).map(Digest::short).collect();
+    match evidence.of(id, &version) {
+        Some(Golden { digest, judged, passed }) => {
+            Ok(Basis::Golden { evidence: digest, judged, passed })
+        }
+        None if others.is_empty() => {
+            Ok(Basis::Golden { evidence: Digest::of("golden", b""), judged: 0, passed: 0 })
+        }
+        None => {
+            let (path, others, own) = (shown(path), others.join(", "), version.short());
+            let told = format!("{path} judges version {others} of `{id}`; here it is {own}");
+            Err(Stop::Stale(told))
+        }
+    }
 }
 
 /// The id of a registered tool.
@@ -286,16 +304,14 @@ fn known(store: &Store, id: &str) -> Result<ToolId, Refusal> {
     parsed.ok_or_else(|| Refusal::Unknown(id.to_owned()))
 }
 
+fn version(store: &Store, id: &ToolId) -> Result<Digest, Refusal> {
+    let version = store.book.get(id).and_then(|standing| standing.version);
+    version.ok_or_else(|| desk::unversioned(&store.book, id))
+}
+
 /// The descriptor of the version in question.
-fn described(store: &Store, id: &str) -> Result<Result<Descriptor, Refusal>, CliError> {
-    let id = match known(store, id) {
-        Ok(id) => id,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    match store.book.get(&id).and_then(|standing| standing.version) {
-        Some(version) => Ok(Ok(store.descriptor(&version)?)),
-        None => Ok(Err(desk::unversioned(&store.book, &id))),
-    }
+fn described(store: &Store, id: &ToolId) -> Result<Descriptor, Stop> {
+    Ok(store.descriptor(&version(store, id)?).map_err(CliError::from)?)
 }
 
 fn record(store: &mut Store, facts: &[Event]) -> Result<(), CliError> {

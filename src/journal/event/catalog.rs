@@ -83,6 +83,8 @@ facts! {
         tool_id: ToolId,
         /// Where.
         scope: String,
+        ? /// By whom.
+        by: Option<String>,
     }
 }
 facts! {
@@ -93,6 +95,8 @@ facts! {
         /// Why. One that begins with a state of registration and a colon, such as
         /// `security_review_required: `, is a check's, and ends with the next verification.
         reason: String,
+        ? /// By whom; a check has no name.
+        by: Option<String>,
     }
 }
 facts! {
@@ -102,6 +106,8 @@ facts! {
         tool_id: ToolId,
         ? /// What to use instead.
         successor: Option<ToolId>,
+        ? /// By whom.
+        by: Option<String>,
     }
 }
 facts! {

@@ -4,6 +4,7 @@
 use super::lifecycle::{Hold, OutOfOrder, State, Step, next};
 use super::lint;
 use super::registry::Registered;
+use super::source::{Imported, Severity};
 use super::standing::{Book, Standing};
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
@@ -29,6 +30,20 @@ pub struct Candidate {
     pub manifest: Digest,
     /// Why its schemas cannot judge arguments, where they cannot.
     pub unusable: Option<String>,
+}
+
+/// What an import found, one definition each; one whose schemas could not be kept as they came
+/// says why.
+pub fn candidates(imported: &Imported) -> impl Iterator<Item = Candidate> {
+    imported.descriptors.iter().map(|descriptor| {
+        let id = descriptor.tool_id.as_str();
+        let mut own = imported.problems.iter().filter(|problem| problem.tool == id);
+        let unusable = own.find(|problem| problem.severity == Severity::Unusable);
+        let unusable = unusable.map(|problem| problem.message.clone());
+        // The definition as it came is in the descriptor, field by field.
+        let manifest = descriptor.content_digest();
+        Candidate { descriptor: descriptor.clone(), manifest, unusable }
+    })
 }
 
 /// What enabling rests on.
@@ -103,6 +118,16 @@ pub enum Refusal {
     /// No such grant, or it was taken back before.
     #[error("there is no grant `{0}` in force")]
     NoGrant(String),
+    /// What it says of its own content is not so: it was changed after that was written down.
+    #[error("`{tool}` states the manifest hash {stated}, and its content is {found}")]
+    Manifest {
+        /// Which tool.
+        tool: ToolId,
+        /// `provenance.manifestHash`.
+        stated: Digest,
+        /// Digest of its content.
+        found: Digest,
+    },
     /// A tool cannot follow itself.
     #[error("`{0}` cannot be its own successor")]
     OwnSuccessor(ToolId),
@@ -118,11 +143,14 @@ type Facts = Result<Vec<Event>, Refusal>;
 /// version: what was enabled and granted ends, and it is judged again from the start.
 ///
 /// # Errors
-/// When the tool is blocked.
+/// When the tool is blocked, or is not what its manifest hash says.
 pub fn add(book: &Book, candidate: &Candidate) -> Facts {
     let (descriptor, id) = (&candidate.descriptor, &candidate.descriptor.tool_id);
     let known = book.get(id);
     let version = descriptor.content_digest();
+    if let Some(stated) = descriptor.provenance.manifest_hash.filter(|stated| *stated != version) {
+        return Err(Refusal::Manifest { tool: id.clone(), stated, found: version });
+    }
     if known.is_some_and(|known| is_same(known, candidate, version)) {
         return Ok(Vec::new());
     }
@@ -141,13 +169,11 @@ pub fn add(book: &Book, candidate: &Candidate) -> Facts {
     }
     facts.push(ToolNormalized { tool_id, tool_version: version, source }.into());
     let findings = lint::lint(descriptor);
-    let first = findings.first().map(|finding| finding.hold);
-    facts.push(match (first, lint::needs_review(descriptor)) {
+    let holding = findings.iter().filter(|finding| finding.hold.is_some());
+    facts.push(match (findings.iter().find_map(|own| own.hold), lint::needs_review(descriptor)) {
         (Some(hold), _) => {
-            let all = findings
-                .iter()
-                .map(|finding| format!("{}: {} ({})", finding.rule, finding.message, finding.help));
-            held(id, hold, &all.collect::<Vec<_>>().join("; "))
+            let all: Vec<String> = holding.map(ToString::to_string).collect();
+            held(id, hold, &all.join("; "))
         }
         (None, Some(why)) => held(id, Hold::Review, &why),
         (None, None) => verified(id, version),
@@ -205,7 +231,7 @@ pub fn health(book: &Book, id: &ToolId, found: &Result<(), String>) -> Facts {
     Ok(match found {
         Ok(()) => vec![verified(id, version)],
         Err(why) => {
-            let mut facts = disabled(id, known);
+            let mut facts = disabled(id, known, Some("registry: its dry run failed"));
             facts.push(held(id, Hold::Health, why));
             facts
         }
@@ -248,39 +274,46 @@ pub fn enable(book: &Book, id: &ToolId, scope: &str, basis: &Basis) -> Facts {
 /// It may no longer be called in a scope, or anywhere.
 ///
 /// # Errors
-/// When it is not enabled there.
-pub fn disable(book: &Book, id: &ToolId, scope: Option<&str>) -> Facts {
+/// When it is not enabled there, or who does it is blank.
+pub fn disable(book: &Book, id: &ToolId, scope: Option<&str>, by: Option<&str>) -> Facts {
+    let by = named(by)?;
     let (known, _) = current(book, id)?;
     let Some(scope) = scope else {
         may(id, Some(known), Step::Disable)?;
-        return Ok(disabled(id, known));
+        return Ok(disabled(id, known, by));
     };
     let (tool_id, scope) = (id.clone(), scope.to_owned());
     if !known.scopes.contains_key(&scope) {
         return Err(Refusal::NotEnabled { tool: tool_id, scope });
     }
-    Ok(vec![ToolDisabled { tool_id, scope }.into()])
+    Ok(vec![ToolDisabled { tool_id, scope, by: by.map(str::to_owned) }.into()])
 }
 
 /// It must never be called again.
 ///
 /// # Errors
-/// When no reason is given, or it is blocked already.
-pub fn block(book: &Book, id: &ToolId, why: &str) -> Facts {
-    let why = given("the reason", why)?;
+/// When no reason is given, who does it is blank, or it is blocked already.
+pub fn block(book: &Book, id: &ToolId, why: &str, by: Option<&str>) -> Facts {
+    let (why, by) = (given("the reason", why)?, named(by)?.map(str::to_owned));
     let known = book.get(id).ok_or_else(|| Refusal::Unknown(id.to_string()))?;
     may(id, Some(known), Step::Block)?;
     let mut facts = withdrawn(id, known, "it was blocked");
-    // With this beginning no reason is taken for that of a check.
-    facts.push(ToolBlocked { tool_id: id.clone(), reason: format!("blocked: {why}") }.into());
+    facts.push(ToolBlocked { tool_id: id.clone(), reason: Hold::persons(why), by }.into());
     Ok(facts)
 }
 
 /// It should no longer be chosen, and is not callable any more.
 ///
 /// # Errors
-/// When it was never fit to be used, or the successor is itself or not registered.
-pub fn deprecate(book: &Book, id: &ToolId, successor: Option<&ToolId>) -> Facts {
+/// When it was never fit to be used, the successor is itself or not registered, or who does it is
+/// blank.
+pub fn deprecate(
+    book: &Book,
+    id: &ToolId,
+    successor: Option<&ToolId>,
+    by: Option<&str>,
+) -> Facts {
+    let by = named(by)?.map(str::to_owned);
     let (known, _) = current(book, id)?;
     may(id, Some(known), Step::Deprecate)?;
     match successor {
@@ -291,7 +324,7 @@ pub fn deprecate(book: &Book, id: &ToolId, successor: Option<&ToolId>) -> Facts 
         Some(_) | None => {}
     }
     let mut facts = withdrawn(id, known, "it was deprecated");
-    facts.push(ToolDeprecated { tool_id: id.clone(), successor: successor.cloned() }.into());
+    facts.push(ToolDeprecated { tool_id: id.clone(), successor: successor.cloned(), by }.into());
     Ok(facts)
 }
 
@@ -367,17 +400,25 @@ fn given<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Refusal> {
     if text.is_empty() { Err(Refusal::Blank(what)) } else { Ok(text) }
 }
 
+/// Who does it need not be said, and is not blank where it is.
+fn named(by: Option<&str>) -> Result<Option<&str>, Refusal> {
+    by.map(|by| given("the name of who does it", by)).transpose()
+}
+
 /// Everything that was enabled and granted ends; grants first, so that a record cut short is
 /// stricter than what was meant.
 fn withdrawn(id: &ToolId, known: &Standing, why: &str) -> Vec<Event> {
     let by = format!("registry: {why}");
     let grants = known.grants.keys().map(|grant| revoked(grant, &by));
-    grants.chain(disabled(id, known)).collect()
+    grants.chain(disabled(id, known, Some(&by))).collect()
 }
 
-fn disabled(id: &ToolId, known: &Standing) -> Vec<Event> {
-    let scopes = known.scopes.keys();
-    scopes.map(|scope| ToolDisabled { tool_id: id.clone(), scope: scope.clone() }.into()).collect()
+fn disabled(id: &ToolId, known: &Standing, by: Option<&str>) -> Vec<Event> {
+    let fact = |scope: &String| {
+        let (tool_id, by) = (id.clone(), by.map(str::to_owned));
+        ToolDisabled { tool_id, scope: scope.clone(), by }.into()
+    };
+    known.scopes.keys().map(fact).collect()
 }
 
 fn revoked(grant: &str, by: &str) -> Event {
@@ -385,7 +426,7 @@ fn revoked(grant: &str, by: &str) -> Event {
 }
 
 fn held(id: &ToolId, hold: Hold, why: &str) -> Event {
-    ToolBlocked { tool_id: id.clone(), reason: hold.reason(why) }.into()
+    ToolBlocked { tool_id: id.clone(), reason: hold.reason(why), by: None }.into()
 }
 
 /// A manifest cannot leave its effects out, so whatever is verified has declared them.

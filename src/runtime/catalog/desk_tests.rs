@@ -1,5 +1,6 @@
 use super::super::standing::Asks;
 use super::*;
+use crate::tool::descriptor::TrustLevel;
 use crate::tool::manifest;
 use crate::tool::risk::Level;
 
@@ -62,11 +63,11 @@ impl Scene {
                 enable(book, &id, scope, &Basis::Golden { evidence, judged, passed })
             }
             ["enable", scope] => enable(book, &id, scope, &Basis::Without("to measure it".into())),
-            ["disable"] => disable(book, &id, None),
-            ["disable", scope] => disable(book, &id, Some(scope)),
-            ["block", why] => block(book, &id, why),
-            ["deprecate"] => deprecate(book, &id, None),
-            ["deprecate", other] => deprecate(book, &id, ToolId::parse(other).as_ref()),
+            ["disable"] => disable(book, &id, None, None),
+            ["disable", scope] => disable(book, &id, Some(scope), Some("Ada")),
+            ["block", why] => block(book, &id, why, Some("Ada")),
+            ["deprecate"] => deprecate(book, &id, None, None),
+            ["deprecate", other] => deprecate(book, &id, ToolId::parse(other).as_ref(), None),
             ["grant", to, scope] => grant(book, &self.descriptor, to, scope, Some(50)),
             ["revoke", grant] => revoke(book, grant, "Ada"),
             other => panic!("{other:?}"),
@@ -224,7 +225,11 @@ fn refusals_say_what_is_missing() {
 /// Authority ends with the grant, with the scope and with the version.
 #[test]
 fn callable_for_whom_where_and_when() {
-    let asks = |scope, principal, now, level| Asks { scope, principal, now, level };
+    let asks = |scope, principal, now, level| {
+        let trust = TrustLevel::Workspace;
+        Asks { scope, principal, now, level, trust }
+    };
+    let foreign = |asks| Asks { trust: TrustLevel::Untrusted, ..asks };
     let granted = "add; enable live 4 4; grant Ada live";
     for (asked, asks, expected) in [
         (granted, asks("live", "Ada", 50, Level::L4), State::Callable),
@@ -233,11 +238,50 @@ fn callable_for_whom_where_and_when() {
         (granted, asks("evaluation", "Ada", 7, Level::L4), State::Verified),
         ("add; enable live 4 4", asks("live", "Ada", 7, Level::L2), State::Enabled),
         ("add; enable live 4 4", asks("live", "Ada", 7, Level::L1), State::Callable),
+        // What runs by itself is what a tool says of itself: nothing, where nobody trusts it.
+        ("add; enable live 4 4", foreign(asks("live", "Ada", 7, Level::L0)), State::Enabled),
+        (granted, foreign(asks("live", "Ada", 7, Level::L0)), State::Callable),
         ("add", asks("live", "Ada", 7, Level::L0), State::Verified),
         ("add; block x", asks("live", "Ada", 7, Level::L0), State::Blocked),
     ] {
         let scene = Scene::with(asked);
         let own = scene.book.get(&scene.descriptor.tool_id).unwrap();
         assert_eq!(own.state_for(&asks), expected, "{asked}: {asks:?}");
+    }
+}
+
+/// Whoever states what a definition is has said what was looked at; another one is refused.
+#[test]
+fn a_stated_manifest_hash_is_held_against_the_content() {
+    let mut candidate = candidate(TOOL);
+    let found = candidate.descriptor.content_digest();
+    candidate.descriptor.provenance.manifest_hash = Some(found);
+    assert_eq!(add(&Book::default(), &candidate).unwrap().len(), 4);
+    candidate.descriptor.description.summary.push('!');
+    let refusal = add(&Book::default(), &candidate).unwrap_err().to_string();
+    let now = candidate.descriptor.content_digest();
+    assert_ne!(found, now);
+    assert_eq!(
+        refusal,
+        format!("`shelf.lend` states the manifest hash {found}, and its content is {now}")
+    );
+}
+
+/// A name is kept where one is given, and what a check or a change ends has the registry's.
+#[test]
+fn who_did_it_is_kept() {
+    for (asked, expected) in [
+        ("add", None),
+        ("add; block unwanted", Some("Ada")),
+        ("add; enable live 4 4; disable live", Some("Ada")),
+        ("add; enable live 4 4; disable live; enable live 4 4", None),
+        ("add; enable live 4 4; disable", None),
+        ("add; enable live 4 4; deprecate", None),
+        ("add; enable live 4 4; ill; well", None),
+        ("add; enable live 4 4; reject Ben", Some("registry: its review was withdrawn")),
+    ] {
+        let scene = Scene::with(asked);
+        let own = scene.book.get(&scene.descriptor.tool_id).unwrap();
+        assert_eq!(own.by.as_deref(), expected, "{asked}");
     }
 }

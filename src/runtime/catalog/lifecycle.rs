@@ -129,11 +129,17 @@ impl Hold {
         format!("{}: {why}", self.state().name())
     }
 
-    /// Reads a reason: the hold and what follows it; `None` for a person's block.
-    pub fn read(reason: &str) -> Option<(Self, &str)> {
-        let (name, why) = reason.split_once(": ")?;
-        let hold = Self::ALL.into_iter().find(|hold| hold.state().name() == name)?;
-        Some((hold, why))
+    /// Reads a reason: the hold, which a person's block has not, and what follows it.
+    pub fn read(reason: &str) -> (Option<Self>, &str) {
+        let Some((name, why)) = reason.split_once(": ") else { return (None, reason) };
+        let hold = Self::ALL.into_iter().find(|hold| hold.state().name() == name);
+        let own = hold.is_some() || name == State::Blocked.name();
+        (hold, if own { why } else { reason })
+    }
+
+    /// A person's reason as it stands in the journal: none is taken for a check's.
+    pub fn persons(why: &str) -> String {
+        format!("{}: {why}", State::Blocked.name())
     }
 }
 
@@ -356,10 +362,11 @@ mod tests {
     fn the_reason_of_a_block_tells_a_check_from_a_person() {
         for hold in Hold::ALL {
             let reason = hold.reason("x: y");
-            assert_eq!(Hold::read(&reason), Some((hold, "x: y")));
+            assert_eq!(Hold::read(&reason), (Some(hold), "x: y"));
+            assert_eq!(Hold::read(&Hold::persons(&reason)), (None, reason.as_str()));
         }
-        for person in ["rug pull", "blocked: x", "callable: x", "invalid_schema"] {
-            assert_eq!(Hold::read(person), None, "{person}");
+        for person in ["rug pull", "callable: x", "invalid_schema"] {
+            assert_eq!(Hold::read(person), (None, person));
         }
     }
 

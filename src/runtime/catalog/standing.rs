@@ -11,6 +11,7 @@ use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::Event;
 use crate::journal::event::catalog::{GrantIssued, ToolDiscovered};
+use crate::tool::descriptor::TrustLevel;
 use crate::tool::id::ToolId;
 use crate::tool::risk::Level;
 
@@ -29,6 +30,8 @@ pub struct Standing {
     pub versions: Vec<Digest>,
     /// What holds it, or why it is blocked.
     pub why: Option<String>,
+    /// Who disabled, blocked or deprecated it last, where that was said.
+    pub by: Option<String>,
     /// Who looked at this version last, and whether it was accepted.
     pub review: Option<(String, bool)>,
     /// Where it is enabled, with the evidence.
@@ -51,7 +54,8 @@ impl Standing {
     }
 
     /// Where it stands for one principal in one scope: `callable` where it is enabled there and
-    /// either runs by itself (L0, L1) or was granted and the grant has not ended.
+    /// either runs by itself or was granted and the grant has not ended. By itself runs what has
+    /// the level L0 or L1, which a tool's own word decides; so its source must be trusted.
     pub fn state_for(&self, asks: &Asks<'_>) -> State {
         if !self.stage.is_enabled() {
             return self.stage;
@@ -59,8 +63,12 @@ impl Standing {
         if !self.scopes.contains_key(asks.scope) {
             return State::Verified;
         }
+        let trusted = match asks.trust {
+            TrustLevel::FirstParty | TrustLevel::Workspace => true,
+            TrustLevel::ThirdParty | TrustLevel::Untrusted => false,
+        };
         let by_itself = match asks.level {
-            Level::L0 | Level::L1 => true,
+            Level::L0 | Level::L1 => trusted,
             Level::L2 | Level::L3 | Level::L4 | Level::L5 => false,
         };
         let mut granted = self.bound().filter(|grant| {
@@ -84,6 +92,7 @@ impl Standing {
             version: None,
             versions: Vec::new(),
             why: None,
+            by: None,
             review: None,
             scopes: BTreeMap::new(),
             grants: BTreeMap::new(),
@@ -105,6 +114,8 @@ pub struct Asks<'a> {
     pub now: Millis,
     /// The tool's level of authority.
     pub level: Level,
+    /// How far its source is trusted.
+    pub trust: TrustLevel,
 }
 
 /// All tools.
@@ -207,7 +218,7 @@ impl Book {
             Event::ToolVerified(fact) => {
                 self.same_version(&fact.tool_id, fact.tool_version)?;
                 let own = self.step(at, &fact.tool_id, Step::Verify)?;
-                own.why = None;
+                (own.why, own.by) = (None, None);
                 own
             }
             Event::ToolReviewed(fact) => {
@@ -224,19 +235,24 @@ impl Book {
                 self.same_version(&fact.tool_id, fact.tool_version)?;
                 let own = self.step(at, &fact.tool_id, Step::Enable)?;
                 own.scopes.insert(fact.scope.clone(), fact.evidence);
+                own.by = None;
                 own
             }
-            Event::ToolDisabled(fact) => self.disabled(at, &fact.tool_id, &fact.scope)?,
+            Event::ToolDisabled(fact) => {
+                let own = self.disabled(at, &fact.tool_id, &fact.scope)?;
+                own.by = fact.by.clone();
+                own
+            }
             Event::ToolBlocked(fact) => {
-                let held = Hold::read(&fact.reason);
-                let step = held.map_or(Step::Block, |(hold, _)| Step::Hold(hold));
+                let (hold, why) = Hold::read(&fact.reason);
+                let step = hold.map_or(Step::Block, Step::Hold);
                 let own = self.step(at, &fact.tool_id, step)?;
-                own.why = Some(held.map_or(fact.reason.as_str(), |(_, why)| why).to_owned());
+                (own.why, own.by) = (Some(why.to_owned()), fact.by.clone());
                 own
             }
             Event::ToolDeprecated(fact) => {
                 let own = self.step(at, &fact.tool_id, Step::Deprecate)?;
-                own.successor = fact.successor.clone();
+                (own.successor, own.by) = (fact.successor.clone(), fact.by.clone());
                 own
             }
             Event::GrantIssued(fact) => return self.granted(at, fact),
