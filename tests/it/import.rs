@@ -41,8 +41,7 @@ fn unpack(path: &Path) -> Option<String> {
     }
 }
 
-/// A listing read and imported, under the name of its file.
-pub fn imported(name: &str, text: &str) -> (Snapshot, Imported) {
+fn imported(name: &str, text: &str) -> (Snapshot, Imported) {
     let saved = snapshot::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(saved.notes, Vec::<String>::new(), "{name}");
     let server = ServerName::sanitized(name.split('@').next().unwrap());

@@ -307,12 +307,7 @@ pub fn block(book: &Book, id: &ToolId, why: &str, by: Option<&str>) -> Facts {
 /// # Errors
 /// When it was never fit to be used, the successor is itself or not registered, or who does it is
 /// blank.
-pub fn deprecate(
-    book: &Book,
-    id: &ToolId,
-    successor: Option<&ToolId>,
-    by: Option<&str>,
-) -> Facts {
+pub fn deprecate(book: &Book, id: &ToolId, successor: Option<&ToolId>, by: Option<&str>) -> Facts {
     let by = named(by)?.map(str::to_owned);
     let (known, _) = current(book, id)?;
     may(id, Some(known), Step::Deprecate)?;

@@ -324,7 +324,8 @@ sandbox:
   limits: {maxMemoryMb: 64, maxOutputBytes: 1000}
 ";
 
-    const COMMAND: &str = "'builtin:command.run', command: [sort]}\nsandbox:\n  mode: workspace_write";
+    const COMMAND: &str =
+        "'builtin:command.run', command: [sort]}\nsandbox:\n  mode: workspace_write";
     const SIMULATED: &str = "simulated, command: [sort]}\nsandbox:\n  mode: none";
 
     fn check(text: &str, from: &str, to: &str, expected: &[&str]) {

@@ -256,14 +256,7 @@ impl Book {
                 own
             }
             Event::GrantIssued(fact) => return self.granted(at, fact),
-            Event::GrantRevoked(fact) => {
-                let id = &fact.grant_id;
-                let tool = self.grants.get(id).ok_or_else(|| BadFact::NoGrant(id.clone()))?;
-                let own = self.tools.get_mut(tool);
-                let own = own.ok_or_else(|| BadFact::NoGrant(id.clone()))?;
-                own.grants.remove(id);
-                own
-            }
+            Event::GrantRevoked(fact) => self.revoked(&fact.grant_id)?,
             other => return Err(BadFact::Foreign(other.name())),
         };
         if !done.stage.is_enabled() {
@@ -356,6 +349,14 @@ impl Book {
         let missing = || BadFact::Scope { tool: tool.clone(), scope: scope.to_owned() };
         let own = self.tools.get_mut(tool).ok_or_else(missing)?;
         own.scopes.remove(scope);
+        Ok(own)
+    }
+
+    fn revoked(&mut self, grant: &str) -> Result<&mut Standing, BadFact> {
+        let missing = || BadFact::NoGrant(grant.to_owned());
+        let tool = self.grants.get(grant).ok_or_else(missing)?;
+        let own = self.tools.get_mut(tool).ok_or_else(missing)?;
+        own.grants.remove(grant);
         Ok(own)
     }
 
