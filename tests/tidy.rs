@@ -206,6 +206,7 @@ fn file_access_stays_at_the_edges() {
     let edges = [
         "src/runtime/exec/workspace.rs",
         "src/runtime/mcp/connect.rs",
+        "src/runtime/catalog/store.rs",
         "src/eval/read.rs",
         "src/eval/scaffold/write.rs",
     ];

@@ -8,6 +8,7 @@ pub mod init;
 mod kept;
 pub mod laws;
 pub mod output;
+pub mod registry;
 pub mod run;
 pub mod schema;
 pub mod show;
@@ -44,6 +45,8 @@ enum Command {
     Init(init::InitArgs),
     /// Bless the results of a run as the new baseline
     Accept(accept::AcceptArgs),
+    /// Register tools, review and enable them, give and take back grants
+    Registry(registry::RegistryArgs),
     /// Judge a journal by the laws
     Check(check::CheckArgs),
     /// The table of laws
@@ -65,6 +68,7 @@ impl Command {
             Self::Tools(args) => args.format,
             Self::Init(args) => args.format,
             Self::Accept(args) => args.format,
+            Self::Registry(args) => args.format,
             Self::Check(args) => args.format,
             Self::Laws(args) => args.format,
             Self::Mutants(args) => args.format,
@@ -102,6 +106,7 @@ pub fn main() -> Exit {
         Command::Tools(args) => tools::tools(&args, &mut output),
         Command::Init(args) => init::init(&args, &mut output),
         Command::Accept(args) => accept::accept(&args, &mut output),
+        Command::Registry(args) => registry::registry(&args, &mut output),
         Command::Check(args) => check::check(&args, &mut output),
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),

@@ -11,7 +11,9 @@ use crate::eval::read::{read, shown};
 use crate::eval::suite::{McpSource, SuiteFile, ToolSource};
 use crate::runtime::catalog::source::snapshot::{self, Snapshot};
 use crate::runtime::catalog::source::{Imported, ServerName, mcp, openai};
+use crate::runtime::catalog::store::{Store, StoreError};
 use crate::runtime::mcp::{Deadlines, Launch, list_tools};
+use crate::tool::descriptor::Descriptor;
 
 /// What the sources of a suite gave.
 #[derive(Debug, Default)]
@@ -47,6 +49,12 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
             }
             ToolSource::OpenAi { openai } => tool_list(&folder.join(openai)),
             ToolSource::Snapshot { snapshot } => saved(&folder.join(snapshot)).map(|(_, i)| i),
+            ToolSource::Registry { registry } => {
+                let (descriptors, problems) = enabled(&folder.join(registry))?;
+                out.problems.extend(problems);
+                out.descriptors.insert(index, descriptors);
+                continue;
+            }
         };
         match imported {
             Ok(imported) => drop(out.descriptors.insert(index, imported.descriptors)),
@@ -58,6 +66,15 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
         }
     }
     Ok(out)
+}
+
+/// What a registry has enabled; anything else of it can neither be shown nor called.
+fn enabled(root: &Path) -> Result<(Vec<Descriptor>, Vec<Problem>), CliError> {
+    match Store::read(root).and_then(|store| store.enabled(None)) {
+        Ok(descriptors) => Ok((descriptors, Vec::new())),
+        Err(StoreError::Problems(problems)) => Ok((Vec::new(), problems)),
+        Err(error @ StoreError::Io { .. }) => Err(CliError::from(error)),
+    }
 }
 
 async fn live(folder: &Path, source: &McpSource) -> Result<(Imported, Digest), CliError> {

@@ -212,7 +212,8 @@ impl Loader {
                 }
                 ToolSource::Mcp { .. }
                 | ToolSource::OpenAi { .. }
-                | ToolSource::Snapshot { .. } => match listed.get(&index) {
+                | ToolSource::Snapshot { .. }
+                | ToolSource::Registry { .. } => match listed.get(&index) {
                     Some(found) => descriptors.extend(found.iter().cloned()),
                     None => self.problems.push(document.problem(&at, "was not listed")),
                 },

@@ -11,6 +11,7 @@ pub mod calls;
 pub mod case;
 pub mod coverage;
 pub mod events;
+pub mod evidence;
 pub mod expect;
 pub mod fixture;
 pub mod gate;

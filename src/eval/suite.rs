@@ -129,6 +129,11 @@ pub enum ToolSource {
         /// The file.
         snapshot: String,
     },
+    /// What a registry has enabled, in whatever scope.
+    Registry {
+        /// The registry's folder.
+        registry: String,
+    },
 }
 
 /// How to start an MCP server.

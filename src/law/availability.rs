@@ -44,11 +44,25 @@ pub(super) fn sandbox_before_start(scene: &mut Scene<'_>, tally: &mut Tally) {
 }
 
 /// B11, "MCP-discovered tools must be normalized and policy-filtered before model exposure": a tool
-/// of that source is shown only after exactly that version was normalized or verified. Where the
+/// of that source is shown only after exactly that version was normalized or verified, and one
+/// that was discovered there is enabled only in the version that was normalized since. Where the
 /// session registers nothing at all, the journal does not say.
 pub(super) fn mcp_normalized(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let normalized: Vec<Seen<'_, ToolNormalized>> = index.each().collect();
+    for (found, enabled) in enabled_from(index, "mcp") {
+        tally.checked();
+        let fact = enabled.fact;
+        let mut since = until(&normalized, enabled.at).iter().filter(|seen| seen.at > found.at);
+        let own = since.rfind(|seen| seen.fact.tool_id == fact.tool_id);
+        if own.is_none_or(|own| own.fact.tool_version != fact.tool_version) {
+            let message = format!(
+                "`{}` came over MCP and was enabled in a version that was not normalized",
+                fact.tool_id
+            );
+            tally.broken(None, &[found.seq(), enabled.seq()], message);
+        }
+    }
     for view in &index.views {
         let foreign = view.fact.exposed.iter().filter(|t| t.source.as_deref() == Some("mcp"));
         for tool in foreign {
@@ -78,10 +92,24 @@ pub(super) fn mcp_normalized(scene: &mut Scene<'_>, tally: &mut Tally) {
 }
 
 /// B12, "skill scripts must be registered as tools before execution": what starts from a skill was
-/// shown in its call's view, and was registered in the version shown there before it started.
-/// Where the session registers nothing at all, the journal does not say.
+/// shown in its call's view, and was registered in the version shown there before it started; and
+/// a script that was discovered is enabled only in a version that was verified since. Where the
+/// session registers nothing at all, the journal does not say.
 pub(super) fn skill_scripts_registered(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
+    for (found, enabled) in enabled_from(index, "skill") {
+        tally.checked();
+        let fact = enabled.fact;
+        let known = until(&index.verified, enabled.at).iter().any(|seen| {
+            seen.at > found.at
+                && (&seen.fact.tool_id, seen.fact.tool_version)
+                    == (&fact.tool_id, fact.tool_version)
+        });
+        if !known {
+            let message = format!("`{}` of a skill was enabled and not verified", fact.tool_id);
+            tally.broken(None, &[found.seq(), enabled.seq()], message);
+        }
+    }
     let normalized: Vec<Seen<'_, ToolNormalized>> = index.each().collect();
     let is_skill = |source: &Option<String>| source.as_deref() == Some("skill");
     for call in &index.calls {
@@ -118,6 +146,19 @@ pub(super) fn skill_scripts_registered(scene: &mut Scene<'_>, tally: &mut Tally)
             None => {}
         }
     }
+}
+
+/// What was enabled of a source, each with the place where it was last discovered there.
+fn enabled_from<'i, 'a>(
+    index: &'i Index<'a>,
+    source: &'i str,
+) -> impl Iterator<Item = (Seen<'a, ToolDiscovered>, Seen<'a, ToolEnabled>)> + 'i {
+    let found: Vec<Seen<'a, ToolDiscovered>> = index.each().collect();
+    index.each::<ToolEnabled>().filter_map(move |enabled| {
+        let mut earlier = until(&found, enabled.at).iter().rev();
+        let last = earlier.find(|seen| seen.fact.tool_id == enabled.fact.tool_id)?;
+        (last.fact.source.as_deref() == Some(source)).then_some((*last, enabled))
+    })
 }
 
 /// How the view of a call shows a tool.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `open [c] [h] [r] [max=N] [-x] [approver=W] [scopes=S,..] [tenant=T]` | SessionOpened: canary, .. |
 //! | `cat a,b [bare]`, `norm a [source=S]` | ToolVerified (bare: no effects), ToolNormalized |
+//! | `found a [source=S]` | ToolDiscovered |
 //! | `enable a [scope=S] [evidence=W]`, `block a` | ToolEnabled, ToolBlocked |
 //! | `user` | UserPromptSubmitted, TurnStarted of the next turn |
 //! | `view a,b [-x] [decision=D] [projection=P] [mcp=a] [skill=b]` | ViewCompiled |

@@ -13,7 +13,7 @@ pub(super) fn clause(script: &mut Script, text: &str) -> Option<()> {
     let verb = clause.word(0)?;
     match verb {
         "open" | "user" | "say" | "trace" | "at" | "end" => session(script, &clause, verb),
-        "cat" | "norm" | "enable" | "block" => catalog(script, &clause, verb),
+        "found" | "cat" | "norm" | "enable" | "block" => catalog(script, &clause, verb),
         "view" => view(script, &clause),
         "model" => model(script, &clause),
         "req" => request(script, &clause, text),
@@ -86,6 +86,10 @@ fn catalog(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
         let (tool_id, tool_version) = (tool_id(name), digest("version", name));
         let effects_declared = !clause.flag("bare");
         let event: Event = match verb {
+            "found" => {
+                let source = clause.options.get("source").map(|source| (*source).into());
+                ToolDiscovered { tool_id, source }.into()
+            }
             "norm" => {
                 let source = clause.options.get("source").map(|source| (*source).into());
                 ToolNormalized { tool_id, tool_version, source }.into()
@@ -94,9 +98,9 @@ fn catalog(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             "enable" => {
                 let scope = option(clause, "scope", "evaluation");
                 let evidence = clause.options.get("evidence").map(|word| digest("golden", word));
-                ToolEnabled { tool_id, tool_version, scope, evidence }.into()
+                ToolEnabled { tool_id, tool_version, scope, evidence, because: None }.into()
             }
-            _ => ToolBlocked { tool_id, reason: "rug pull".into() }.into(),
+            _ => ToolBlocked { tool_id, reason: "rug pull".into(), by: None }.into(),
         };
         script.add(clause.session, None, event);
     }

@@ -58,8 +58,9 @@ macro_rules! facts {
 facts! {
     DispatchPlanned, ToolSandboxPrepared, ModelSwitched, SteeringReceived, StateUpdated,
     LoopWarned, LoopStopped, CancelAcknowledged, TornDown, LateResultDropped,
-    ToolNormalized, ToolVerified, ToolEnabled, ToolBlocked, GrantUsed, SessionOpened, TurnStarted,
-    ViewCompiled, ModelRequested, ModelReplied, BatchOpened, TranscriptAppended, TurnFinished,
+    ToolDiscovered, ToolNormalized, ToolVerified, ToolEnabled, ToolBlocked, GrantUsed,
+    SessionOpened, TurnStarted, ViewCompiled, ModelRequested, ModelReplied, BatchOpened,
+    TranscriptAppended, TurnFinished,
     ToolCallRequested, ToolCallRewritten, ToolArgsValidated, ToolPolicyChecked, ApprovalRequested,
     ApprovalGranted, ApprovalDenied, ApprovalReplaced, ApprovalExpired, ApprovalUnreachable,
     ToolCallStarted, AttemptFailed, ToolCallFinished, ToolResultValidated, ArtifactPersisted,

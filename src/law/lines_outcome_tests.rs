@@ -193,6 +193,13 @@ fn mcp_normalized() {
             ("cat b; user; view a,b", "not exercised"),
             ("cat b; user; view b -a", "not exercised"),
             ("cat b; user; view a skill=a", "not exercised"),
+            ("found a source=mcp; norm a; cat a; enable a", "holds 1"),
+            ("found a source=mcp; norm a; found a source=mcp; enable a", "- `a` came over MCP and"),
+            ("found a source=mcp; cat a; enable a", "enabled in a version that was not normalized"),
+            ("found a source=mcp; norm b; enable a", "enabled in a version that was not normal"),
+            ("found a source=mcp; norm a; found a; enable a", "not exercised"),
+            ("found a source=skill; enable a", "not exercised"),
+            ("enable a; found a source=mcp", "not exercised"),
         ],
     );
 }
@@ -218,6 +225,10 @@ fn skill_scripts_registered() {
             ("norm a source=skill; user; req 1 a; run 1", "not exercised"),
             // A name taken from a skill may be another tool in this view.
             ("norm a source=skill; user; view a; model; req 1 a; run 1", "not exercised"),
+            ("found a source=skill; norm a; cat a; enable a", "holds 1"),
+            ("found a source=skill; norm a; enable a", "- `a` of a skill was enabled and not ver"),
+            ("found a source=skill; cat a; found a source=skill; enable a", "enabled and not ver"),
+            ("found a source=mcp; norm a; enable a", "not exercised"),
         ],
     );
 }

@@ -204,10 +204,17 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         name: "mcp-normalized",
         source: "B11",
-        title: "a tool found over MCP is normalized before it is shown",
-        witness: "open; cat b; norm a source=mcp; user; view a,b mcp=a; model; req 1 a; val 1; \
+        title: "a tool found over MCP is normalized before it is shown or enabled",
+        witness: "open; found c source=mcp; norm c source=mcp; cat c; enable c; cat b; \
+                  norm a source=mcp; user; view a,b mcp=a; model; req 1 a; val 1; \
                   pol 1 allow; run 1; fin 1 ok; set 1 succeeded; app 1; end",
-        mutants: &["drop-normalization", "late-normalization", "show-changed-definition"],
+        mutants: &[
+            "drop-normalization",
+            "late-normalization",
+            "show-changed-definition",
+            "enable-changed-definition",
+            "discover-after-normalizing",
+        ],
         implies: &[],
         judge: availability::mcp_normalized,
     },
@@ -215,9 +222,15 @@ pub(super) const LAWS: &[Law] = &[
         name: "skill-scripts-registered",
         source: "B12",
         title: "a skill's script runs only as a registered tool",
-        witness: "open; cat b; norm a source=skill; user; view a,b skill=a; model; req 1 a; val \
+        witness: "open; found c source=skill; norm c source=skill; cat c; enable c; cat b; \
+                  norm a source=skill; user; view a,b skill=a; model; req 1 a; val \
                   1; pol 1 allow; run 1; fin 1 ok; set 1 succeeded; app 1; end",
-        mutants: &["drop-skill-registration", "late-skill-registration", "run-unshown-skill"],
+        mutants: &[
+            "drop-skill-registration",
+            "late-skill-registration",
+            "run-unshown-skill",
+            "enable-unverified-skill",
+        ],
         implies: &[],
         judge: availability::skill_scripts_registered,
     },

@@ -64,9 +64,12 @@ impl RunLog {
                 self.buffer.extend_from_slice(line.as_bytes());
             }
         }
+        let expects = plan.case.expect.alternatives.iter().any(|calls| !calls.is_empty());
         let head = json!({
             "suite": suite, "case": &*plan.case.id, "provider": &*plan.provider,
             "trial": plan.number, "id": &*record.id, "verdict": grade.verdict.name(),
+            "golden": expects && !plan.case.is_stub(),
+            "proposed": grade.proposed, "missing": grade.missing,
             "complaints": grade.complaints, "finalText": record.final_text,
         })
         .to_string();

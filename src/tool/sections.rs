@@ -355,7 +355,8 @@ impl Observability {
 section! {
     /// Where the descriptor itself comes from.
     Provenance {
-        /// Digest of the file it was read from.
+        /// Digest of the descriptor's content as its author states it (without `version`,
+        /// `lifecycle`, `manifestHash` and `signature`); held against it at registration.
         #[serde(skip_serializing_if = "Option::is_none")]
         manifest_hash: Option<Digest> = None,
         /// A signature over the manifest hash.

@@ -176,7 +176,7 @@ fn an_assertion_of_ours_ends_its_trial_and_not_the_run() {
 }
 
 /// Mutants that no journal of the suite offers a place to, by why.
-const NO_PLACE: [(&str, &[&str]); 7] = [
+const NO_PLACE: [(&str, &[&str]); 8] = [
     (
         "where a grant answers, policy has asked: it never says that it allows",
         &["drop-standing-grant"],
@@ -193,6 +193,10 @@ const NO_PLACE: [(&str, &[&str]); 7] = [
     (
         "nothing is enabled in an evaluation",
         &["enable-without-evidence", "enable-beyond-evaluation"],
+    ),
+    (
+        "a session discovers nothing: that stands in a registry's journal",
+        &["enable-changed-definition", "discover-after-normalizing", "enable-unverified-skill"],
     ),
     (
         "no delegate begins",

@@ -30,6 +30,8 @@ mod played;
 mod policy;
 mod prompts;
 mod redaction;
+mod registry;
+mod registry_disk;
 mod regressions;
 mod resume;
 mod resume_guards;

@@ -72,6 +72,8 @@ facts! {
         scope: String,
         ? /// The golden-prompt evidence this rests on.
         evidence: Option<Digest>,
+        ? /// Why it rests on none: for a scope in which evidence is made.
+        because: Option<String>,
     }
 }
 facts! {
@@ -81,15 +83,20 @@ facts! {
         tool_id: ToolId,
         /// Where.
         scope: String,
+        ? /// By whom.
+        by: Option<String>,
     }
 }
 facts! {
-    /// It must never be called.
+    /// It must not be called: for good, or until what holds it is mended.
     ToolBlocked {
         /// Which tool.
         tool_id: ToolId,
-        /// Why.
+        /// Why. One that begins with a state of registration and a colon, such as
+        /// `security_review_required: `, is a check's, and ends with the next verification.
         reason: String,
+        ? /// By whom; a check has no name.
+        by: Option<String>,
     }
 }
 facts! {
@@ -99,6 +106,8 @@ facts! {
         tool_id: ToolId,
         ? /// What to use instead.
         successor: Option<ToolId>,
+        ? /// By whom.
+        by: Option<String>,
     }
 }
 facts! {

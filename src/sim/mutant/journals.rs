@@ -19,6 +19,7 @@ mod evidence;
 mod guard;
 mod lifecycle;
 mod limits;
+mod registered;
 mod table_dispatch;
 mod table_guard;
 mod table_limits;

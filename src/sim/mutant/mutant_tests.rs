@@ -170,8 +170,10 @@ const STOPPED: &str = "open; cat a,b,tool_search; turn parallel; view a,b,tool_s
     val 23; pol 23 allow; loop same_call; set 23 blocked; app 23 loose; end loop_stopped events";
 /// The same for guards: hooks, repeats, questions, grants, sources, activation, surfaces; and a
 /// session in which nobody approves.
-const GUARDED: &str = "open scopes=mail,files; cat a,b,c,d,e; norm m source=mcp; norm s source=skill; enable c \
-    scope=live evidence=w; enable d; issue g1 b class=external until=900000; user; guard \
+const GUARDED: &str = "open scopes=mail,files; cat a,b,c,d,e; norm m source=mcp; \
+    norm s source=skill; found p source=mcp; norm p source=mcp; cat p; enable p; \
+    found q source=skill; norm q source=skill; cat q; enable q; enable c scope=live \
+    evidence=w; enable d; issue g1 b class=external until=900000; user; guard \
     turn exempt=c; view a,b,c; model; req 1 a, 2 b, 3 a:1, 4 a, 5 c, 6 c:5, 7 a:1; val 1; \
     pol 1 allow; val 2; pol 2 allow class=write; val 3; pol 3 allow; val 4; pol 4 allow; val \
     5; pol 5 allow; val 6; pol 6 allow; val 7; pol 7 allow; dup 7 of=3 scope=turn; set 7 \

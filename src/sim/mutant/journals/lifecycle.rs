@@ -30,7 +30,7 @@ pub(super) fn rename_start(record: &Record<'_>) -> Maybe {
 pub(super) fn block_what_ran(record: &Record<'_>) -> Maybe {
     let (at, tool) = start(record, |(at, fact)| Some((at, record.started_tool(at, fact)?)))?;
     let (tool_id, reason) = (tool.clone(), "its definition changed".into());
-    record.insert(at, false, ToolBlocked { tool_id, reason })
+    record.insert(at, false, ToolBlocked { tool_id, reason, by: None })
 }
 
 pub(super) fn drop_settle(record: &Record<'_>) -> Maybe {

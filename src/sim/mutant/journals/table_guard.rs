@@ -1,6 +1,6 @@
 //! The table of record mutants about guards, approvals, availability, what an outcome says.
 
-use super::{authority, available, guard};
+use super::{authority, available, guard, registered};
 use crate::sim::mutant::Mutant;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -85,12 +85,15 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     "mcp-normalized" {
         "drop-normalization" => available::drop_normalization,
         "late-normalization" => available::late_normalization,
+        "enable-changed-definition" => registered::enable_changed_definition,
+        "discover-after-normalizing" => registered::discover_after_normalizing,
         "show-changed-definition" => available::show_changed_definition,
     }
     "skill-scripts-registered" {
         "drop-skill-registration" => available::drop_skill_registration,
         "late-skill-registration" => available::late_skill_registration,
         "run-unshown-skill" => available::run_unshown_skill,
+        "enable-unverified-skill" => registered::enable_unverified_skill,
     }
     "destructive-stronger" {
         "ask-plainly" => authority::ask_plainly,
