@@ -351,6 +351,7 @@ pub fn grant(
         expires_at,
         approval_id: None,
         effect_class: Some(risk::effect_class(descriptor)),
+        tenant: None,
     };
     Ok(vec![fact.into()])
 }
