@@ -79,14 +79,14 @@ fn lock(asked: &Asked) -> MutexGuard<'_, Vec<String>> {
 
 /// Answers by tool, in order, each answer once; asked beyond them, nobody is there.
 pub(super) struct Person {
-    answers: Vec<PlayedAnswer>,
+    answers: Mutex<Vec<PlayedAnswer>>,
     asked: Asked,
 }
 
 impl Person {
     /// Somebody with these answers, who knows of the questions that a watcher sees.
     pub(super) fn new(answers: Vec<PlayedAnswer>, watcher: &Watcher) -> Self {
-        Self { answers, asked: Arc::clone(&watcher.asked) }
+        Self { answers: Mutex::new(answers), asked: Arc::clone(&watcher.asked) }
     }
 
     /// The question that an answer is addressed to; one that nobody asked has no id.
@@ -103,10 +103,12 @@ impl Approver for Person {
         "scripted"
     }
 
-    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
+    fn answer<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
         let fits = |answer: &PlayedAnswer| answer.tool == request.tool || answer.tool == "*";
-        let place = self.answers.iter().position(fits);
-        let said = place.map(|index| self.answers.remove(index));
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = answers.iter().position(fits);
+        let said = place.map(|index| answers.remove(index));
+        drop(answers);
         Box::pin(async move {
             let (verdict, late, to) = match said {
                 Some(PlayedAnswer { verdict, late, to, .. }) => (verdict, late, to),

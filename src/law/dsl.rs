@@ -6,7 +6,7 @@
 //!
 //! | clause | event |
 //! |---|---|
-//! | `open [c] [h] [r] [max=N] [-x] [approver=W] [scopes=S,..] [tenant=T]` | SessionOpened: canary, .. |
+//! | `open [c] [h] [r] [max=N] [-x] [approver=W] [scopes=S,..] [tenant=T]` | SessionOpened |
 //! | `cat a,b [bare]`, `norm a [source=S]` | ToolVerified (bare: no effects), ToolNormalized |
 //! | `found a [source=S]` | ToolDiscovered |
 //! | `enable a [scope=S] [evidence=W]`, `block a` | ToolEnabled, ToolBlocked |

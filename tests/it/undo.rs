@@ -151,7 +151,7 @@ impl Approver for Slow {
         "scripted"
     }
 
-    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
+    fn answer<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
         fs::write(&self.0, "changed meanwhile").unwrap();
         let (approval_id, decider) = (request.id.clone(), "ann".to_owned());
         Box::pin(std::future::ready(Answer { approval_id, verdict: yes(), decider }))

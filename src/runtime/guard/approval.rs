@@ -1,5 +1,7 @@
 //! Approval is a contract: what is shown is what runs, by digest, until it expires.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::grant::AnswerScope;
@@ -21,6 +23,8 @@ pub const EXPIRY_MS: u64 = 300_000;
 pub struct ApprovalRequest {
     /// An answer is addressed to this id.
     pub id: String,
+    /// The call that waits for it.
+    pub call: Arc<str>,
     /// The tool's id.
     pub tool: String,
     /// One line.
@@ -64,6 +68,7 @@ impl ApprovalRequest {
         }
         Self {
             id,
+            call: Arc::clone(&call.resolved().proposed().call),
             tool: tool.id().to_string(),
             summary: format!(
                 "{} ({}): {}",

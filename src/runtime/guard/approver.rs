@@ -1,16 +1,19 @@
 //! Who is asked. Absence means no: the refusing approver is the default.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::approval::ApprovalRequest;
 use super::grant::AnswerScope;
 use crate::runtime::BoxFuture;
 
-/// Answers approval requests.
-pub trait Approver: Send {
+/// Answers approval requests, also several at once. What waits for an answer may be dropped at any
+/// time: the question is withdrawn then.
+pub trait Approver: Send + Sync {
     /// The channel's name, for the audit.
     fn channel(&self) -> &'static str;
 
     /// Answers one request.
-    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer>;
+    fn answer<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer>;
 }
 
 /// An answer, addressed to one request.
@@ -59,7 +62,7 @@ impl Approver for Refusing {
         "none"
     }
 
-    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
+    fn answer<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
         let answer = Answer {
             approval_id: request.id.clone(),
             verdict: Verdict::Unreachable,
@@ -70,15 +73,15 @@ impl Approver for Refusing {
 }
 
 /// Answers by tool id, in order; asked beyond its list, nobody is there.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Scripted {
-    answers: Vec<(String, Verdict)>,
+    answers: Mutex<Vec<(String, Verdict)>>,
 }
 
 impl Scripted {
     /// Answers for tool ids, each used once; `*` stands for any tool.
     pub fn new(answers: Vec<(String, Verdict)>) -> Self {
-        Self { answers }
+        Self { answers: Mutex::new(answers) }
     }
 }
 
@@ -87,10 +90,11 @@ impl Approver for Scripted {
         "scripted"
     }
 
-    fn answer<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
-        let place = self.answers.iter().position(|(tool, _)| *tool == request.tool || tool == "*");
+    fn answer<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Answer> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = answers.iter().position(|(tool, _)| *tool == request.tool || tool == "*");
         let verdict = match place {
-            Some(index) => self.answers.remove(index).1,
+            Some(index) => answers.remove(index).1,
             None => Verdict::Unreachable,
         };
         let answer =

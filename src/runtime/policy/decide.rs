@@ -19,8 +19,8 @@ use crate::tool::risk::Level;
 pub struct Principal {
     /// The id.
     pub id: String,
-    /// For whom: an organisation, a workspace, a project. What is granted for one is not granted for
-    /// another.
+    /// For whom: an organisation, a workspace, a project. What is granted for one is not granted
+    /// for another.
     pub tenant: Option<String>,
     /// What they hold.
     pub scopes: BTreeSet<String>,

@@ -49,7 +49,7 @@ pub struct Nested<'a> {
     /// Who proposes, by agent.
     pub agents: &'a BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
     /// Who approves.
-    pub approver: &'a Mutex<Box<dyn Approver>>,
+    pub approver: &'a dyn Approver,
     /// By which channel.
     pub channel: &'static str,
     /// Who looks at calls, by name.

@@ -41,7 +41,7 @@ pub struct Parties<'a> {
     /// Who proposes, by name.
     pub providers: &'a BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
     /// Who approves.
-    pub approver: &'a Mutex<Box<dyn Approver>>,
+    pub approver: &'a dyn Approver,
     /// Who looks at calls, by name.
     pub hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
@@ -193,7 +193,7 @@ async fn next(
 
 struct Others<'a> {
     providers: &'a BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
-    approver: &'a Mutex<Box<dyn Approver>>,
+    approver: &'a dyn Approver,
     hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     workspace: &'a Held<Workspace>,
     simulated: &'a Acts,
@@ -216,9 +216,7 @@ impl<'a> Others<'a> {
                 let approver = self.approver;
                 let job = Job::Prompt(request.id.clone());
                 let future = async move {
-                    let mut approver = approver.lock().await;
-                    let channel = approver.channel();
-                    Input::Answered(approver.answer(&request).await, channel)
+                    Input::Answered(approver.answer(&request).await, approver.channel())
                 };
                 (job, Box::pin(future))
             }
