@@ -11,6 +11,7 @@ pub mod digest;
 pub mod document;
 pub mod jsonl;
 pub mod media;
+pub mod printable;
 pub mod problem;
 pub mod redact;
 pub mod secret;

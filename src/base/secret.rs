@@ -44,6 +44,11 @@ impl Secret {
         &self.0
     }
 
+    /// Whether a text is the value, in a time that does not tell how much of it fits.
+    pub fn is(&self, text: &str) -> bool {
+        keyed_hash("comparison", text) == self.keyed_hash("comparison")
+    }
+
     /// A digest under a key, by which a journal can name the secret without holding it.
     pub fn keyed_hash(&self, key: &str) -> Digest {
         keyed_hash(key, &self.0)

@@ -1,6 +1,7 @@
 //! The only door to time and fresh names. Everything that decides takes a `World`; nothing reads
 //! the clock by itself, so that a simulated world can own every choice.
 
+use rand::TryRng;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since the Unix epoch.
@@ -45,6 +46,16 @@ impl World for RealWorld {
 pub fn wall_clock() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A word that nobody can guess: 128 bits of the system's chance.
+///
+/// # Errors
+/// When the system has none to give.
+pub fn unguessable() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    rand::rngs::SysRng.try_fill_bytes(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(super::digest::hex(&bytes))
 }
 
 /// A running stopwatch.

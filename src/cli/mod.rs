@@ -1,6 +1,7 @@
 //! The command line: each command parses, makes a plan, and calls one function below it.
 
 pub mod accept;
+pub mod chat;
 pub mod check;
 pub mod error;
 pub mod exit;
@@ -47,6 +48,8 @@ enum Command {
     Accept(accept::AcceptArgs),
     /// Register tools, review and enable them, give and take back grants
     Registry(registry::RegistryArgs),
+    /// Talk to an agent with a suite's tools, and be asked for approvals
+    Chat(chat::ChatArgs),
     /// Judge a journal by the laws
     Check(check::CheckArgs),
     /// The table of laws
@@ -73,6 +76,7 @@ impl Command {
             Self::Laws(args) => args.format,
             Self::Mutants(args) => args.format,
             Self::Sim(args) => args.format,
+            Self::Chat(_) => Format::Human,
             Self::Schema(_) => Format::Json,
         }
     }
@@ -107,6 +111,7 @@ pub fn main() -> Exit {
         Command::Init(args) => init::init(&args, &mut output),
         Command::Accept(args) => accept::accept(&args, &mut output),
         Command::Registry(args) => registry::registry(&args, &mut output),
+        Command::Chat(args) => chat::chat(&args, &mut output),
         Command::Check(args) => check::check(&args, &mut output),
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),

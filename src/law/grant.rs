@@ -36,8 +36,8 @@ pub(super) fn marker_not_forged(scene: &mut Scene<'_>, tally: &mut Tally) {
 /// printed scope": what a call uses was issued before, for its tool, its version and the session's
 /// principal and tenant, has neither ended nor been revoked, and covers its effect class; and a
 /// grant that came from an answer came from a yes for more than once, which its request had
-/// offered, to a call of that tool. That no grant answers a strong question is for `approval-binds`. A session
-/// that records no issue at all does not say.
+/// offered, to a call of that tool. That no grant answers a strong question is for
+/// `approval-binds`. A session that records no issue at all does not say.
 pub(super) fn grant_within_scope(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let issued: Vec<Seen<'_, GrantIssued>> = index.each().collect();

@@ -12,6 +12,7 @@
 mod bad_input;
 mod calibration;
 mod case_keys;
+mod chat;
 mod cli;
 mod command;
 mod coverage;

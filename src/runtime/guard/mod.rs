@@ -4,6 +4,7 @@
 pub mod approval;
 pub mod approver;
 pub mod delivery;
+pub mod door;
 pub mod grant;
 pub mod hook;
 pub mod limits;

@@ -1,6 +1,7 @@
 //! Texts that fit.
 
 use crate::base::bounded::bound;
+use crate::base::printable::moves;
 
 /// What a field of a line holds.
 #[derive(Debug, Clone, Copy)]
@@ -80,11 +81,7 @@ fn cut(text: String, limit: usize) -> String {
 /// One line of at most `limit` Unicode scalar values: whatever could end it, move the cursor or
 /// turn the direction of writing is a blank.
 pub(super) fn line(text: &str, limit: usize) -> String {
-    let turns = |c: char| {
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}')
-    };
-    let blank = |c: char| c.is_whitespace() || c.is_control() || turns(c);
+    let blank = |c: char| c.is_whitespace() || moves(c);
     let plain = |text: &str| text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let padded = text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");
     if text.len() <= limit && !padded && plain(text) {

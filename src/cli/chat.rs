@@ -1,0 +1,271 @@
+//! `proofmark chat`: an agent on the embedded runtime, and a person who talks to it, is asked by
+//! it, and keeps its journal.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use tokio::net::TcpListener;
+
+use super::error::CliError;
+use super::exit::Exit;
+use super::output::Output;
+use super::{interruptible, runtime, suites};
+use crate::base::printable::printable;
+use crate::base::secret::Secret;
+use crate::base::world::{env_var, unguessable};
+use crate::eval::case::Case;
+use crate::eval::fixture::{self, Shared, SuiteShared};
+use crate::eval::load::Suite;
+use crate::eval::play::Play;
+use crate::journal::{Entry, Journal, format};
+use crate::runtime::BoxFuture;
+use crate::runtime::dialect::Message;
+use crate::runtime::guard::approver::Refusing;
+use crate::runtime::guard::door::back_channel::BackChannel;
+use crate::runtime::guard::door::terminal::{Terminal, Typed, typed};
+use crate::runtime::guard::{Approver, Envelope};
+use crate::runtime::session::{Parts, Session};
+use crate::runtime::surface::{Emission, Surface};
+use crate::runtime::turn::driver::Watch;
+
+/// Arguments of `chat`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  proofmark chat coding-agent --case c-approve-send\n  \
+    proofmark chat office --approvals http --journal session.jsonl")]
+pub struct ChatArgs {
+    /// The suite whose tools, rules and settings the agent has
+    suite: String,
+    /// Begin in the setting of this case: its files, hooks, settings, and script if it has one
+    #[arg(long)]
+    case: Option<String>,
+    /// Who is asked for approvals
+    #[arg(long, value_enum, default_value_t = Door::Terminal)]
+    approvals: Door,
+    /// Write the journal here; nothing that is there is replaced
+    #[arg(long)]
+    journal: Option<PathBuf>,
+}
+
+/// A front door of approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Door {
+    /// The person who types here
+    Terminal,
+    /// A person elsewhere, over HTTP on loopback
+    Http,
+    /// Nobody: what needs an approval is denied
+    None,
+}
+
+const HELP: &str = "a line is a message; /tools lists the view, /undo CALL takes a call back, \
+                    /help, /quit";
+
+/// Talks until the input ends.
+///
+/// # Errors
+/// When the suite cannot be loaded, the case is not there, or the journal cannot be written.
+pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
+    let runtime = runtime()?;
+    let names = std::slice::from_ref(&args.suite);
+    let found = interruptible(&runtime, suites::find(names, &[]))??;
+    let suite = found.suites.first().ok_or_else(|| found.nothing())?;
+    let case = setting(suite, args.case.as_deref())?;
+    let mut record = Record::open(args.journal.as_deref())?;
+    let keys = typed(tokio::io::BufReader::new(tokio::io::stdin()));
+    let (approver, work) = runtime.block_on(door(args.approvals, &keys, output))?;
+    let mut session = Session::open(parts(suite, &case, approver));
+    let talk = async {
+        tokio::select! {
+            biased;
+            () = talk((&mut session, suite), &keys, &mut record, output) => {}
+            () = work => {}
+        }
+    };
+    let ended = interruptible(&runtime, talk);
+    // Whoever reads the keyboard cannot be told to stop, and nobody waits for them.
+    runtime.shutdown_background();
+    ended?;
+    record.close()?;
+    Ok(Exit::Pass)
+}
+
+/// The journal on disk: each fact is there before the next thing happens, whatever becomes of the
+/// process.
+struct Record {
+    file: Option<(PathBuf, File)>,
+    failed: Option<String>,
+    written: usize,
+}
+
+impl Record {
+    fn open(path: Option<&Path>) -> Result<Self, CliError> {
+        let named = |path: &Path| match File::create_new(path) {
+            Ok(file) => Ok((path.to_owned(), file)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let message = format!("{} is there already; name another file", path.display());
+                Err(CliError::Usage(message))
+            }
+            Err(error) => Err(CliError::Environment(format!("{}: {error}", path.display()))),
+        };
+        Ok(Self { file: path.map(named).transpose()?, failed: None, written: 0 })
+    }
+
+    fn write(&mut self, entry: &Entry) {
+        self.written += 1;
+        let Some((_, file)) = self.file.as_mut().filter(|_| self.failed.is_none()) else { return };
+        let mut line = Vec::new();
+        format::write_line(entry, &mut line);
+        self.failed = file.write_all(&line).err().map(|error| error.to_string());
+    }
+
+    /// What was recorded outside a turn.
+    fn catch_up(&mut self, journal: &Journal) {
+        for entry in journal.entries().iter().skip(self.written) {
+            self.write(entry);
+        }
+    }
+
+    fn close(self) -> Result<(), CliError> {
+        match (self.file, self.failed) {
+            (Some((path, _)), Some(why)) => {
+                Err(CliError::Environment(format!("{}: {why}", path.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What the agent finds when it begins.
+fn setting(suite: &Suite, id: Option<&str>) -> Result<Case, CliError> {
+    let nothing = |what: String| CliError::NothingSelected(what);
+    if let Some(id) = id {
+        let case = suite.cases.iter().find(|case| *case.id == *id);
+        return case
+            .map(|case| Case::clone(case))
+            .ok_or_else(|| nothing(format!("{} has no case {id}", suite.name)));
+    }
+    let any = suite.cases.first().ok_or_else(|| nothing(format!("{} is empty", suite.name)))?;
+    Ok(Case {
+        messages: Vec::new(),
+        script: None,
+        approvals: None,
+        play: Play::default(),
+        knobs: None,
+        workspace: Default::default(),
+        excluded: Default::default(),
+        availability: None,
+        principal: None,
+        intent: None,
+        dialect: None,
+        ..Case::clone(any)
+    })
+}
+
+fn parts(suite: &Suite, case: &Case, approver: Box<dyn Approver>) -> Parts {
+    let provider = if case.script.is_some() { "scripted" } else { "chooser" };
+    let seed = fixture::seed(&suite.name, &case.id, provider, 0);
+    let shared = (&Shared::default(), &SuiteShared::new(suite));
+    let (parts, _) = fixture::build(suite, case, provider, ("chat".into(), seed), shared);
+    let shown = |one: &Emission| {
+        if one.surface == Surface::Progress {
+            let _closed = writeln!(std::io::stderr().lock(), "  {}", printable(&one.text));
+        }
+    };
+    Parts { approver, sinks: vec![Box::new(shown)], ..parts }
+}
+
+type Opened = (Box<dyn Approver>, BoxFuture<'static, ()>);
+
+/// Opens a door, with the work that keeps it open.
+async fn door(door: Door, keys: &Typed, output: &mut Output) -> Result<Opened, CliError> {
+    let pending = || Box::pin(std::future::pending()) as BoxFuture<'static, ()>;
+    match door {
+        Door::None => Ok((Box::new(Refusing), pending())),
+        Door::Terminal => {
+            let who = env_var("USER").unwrap_or_else(|| "somebody".to_owned());
+            let screen = Box::new(std::io::stderr());
+            Ok((Box::new(Terminal::new(Arc::clone(keys), screen, who)), pending()))
+        }
+        Door::Http => {
+            let failed = |why: String| CliError::Environment(format!("no back-channel: {why}"));
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+            let listener = listener.map_err(|error| failed(error.to_string()))?;
+            let address = listener.local_addr().map_err(|error| failed(error.to_string()))?;
+            let token = unguessable().map_err(failed)?;
+            output.error(&format!(
+                "approvals wait at http://{address}/approvals; every request carries\n\
+                 Authorization: Bearer {token}"
+            ));
+            let channel = BackChannel::default();
+            let served = channel.clone();
+            let work = Box::pin(async move {
+                let _closed = served.serve(listener, Secret::new(token)).await;
+            });
+            Ok((Box::new(channel), work))
+        }
+    }
+}
+
+/// One turn for each line.
+async fn talk(
+    (session, suite): (&mut Session, &Suite),
+    keys: &Typed,
+    record: &mut Record,
+    output: &mut Output,
+) {
+    output.error(&format!("{}: {HELP}", suite.name));
+    loop {
+        record.catch_up(session.journal());
+        let line = keys.lock().await.next_line().await;
+        let Ok(Some(line)) = line else { return };
+        let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        match word {
+            "" => continue,
+            "/quit" => return,
+            "/help" => output.text(HELP),
+            "/tools" => output.text(&tools(suite)),
+            "/undo" => match session.undo(rest.trim()).await {
+                Ok(end) => output.text(end.name()),
+                Err(why) => output.text(&printable(&why.to_string())),
+            },
+            word if word.starts_with('/') => output.text(&format!("no command {word}; {HELP}")),
+            _ => {
+                let watch: Watch<'_> = &mut |entry| {
+                    record.write(entry);
+                    Vec::new()
+                };
+                let text = line.trim().to_owned();
+                let end = session.turn_from(text, Envelope::default(), watch).await;
+                output.text(&said(session, end.name()));
+            }
+        }
+    }
+}
+
+/// The tools as the agent sees them.
+fn tools(suite: &Suite) -> String {
+    let view = suite.view();
+    let shown = view.exposed.iter().map(|tool| {
+        format!("{} ({}, {}): {}", tool.tool_id, tool.level, tool.decision, tool.reason)
+    });
+    let held = view
+        .withheld
+        .iter()
+        .map(|tool| format!("{} is withheld by {}: {}", tool.tool_id, tool.filter, tool.reason));
+    shown.chain(held).collect::<Vec<_>>().join("\n")
+}
+
+/// The model's last word; how the turn ended where it had none.
+fn said(session: &Session, end: &str) -> String {
+    let last = session.transcript().messages().last();
+    match last {
+        Some(Message::Assistant { text, calls }) if calls.is_empty() && !text.is_empty() => {
+            text.lines().map(printable).collect::<Vec<_>>().join("\n")
+        }
+        _ => format!("[{end}]"),
+    }
+}
