@@ -8,8 +8,8 @@
 //!   first), `answered` and `withdrawn` with the id.
 //!
 //! Every request carries the token (`Authorization: Bearer TOKEN`) and names a loopback host, so
-//! that neither another user of the machine nor a page in a browser can answer. A question has the time
-//! that its request states; that nobody answered is then a timeout, and no person's no.
+//! that neither another user of the machine nor a page in a browser can answer. A question has the
+//! time that its request states; that nobody answered is then a timeout, and no person's no.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
