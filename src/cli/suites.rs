@@ -12,6 +12,7 @@ use crate::eval::outcome::NotRun;
 use crate::eval::read::{read, shown};
 use crate::eval::suite::{SuiteFile, ToolSource};
 use crate::runtime::sandbox::find_program;
+use crate::runtime::sandbox::host::Host;
 
 /// Where suites live.
 const FOLDER: &str = "suites";
@@ -120,6 +121,8 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
     check_required(required)?;
     let (mut found, mut problems) = (Found::default(), Vec::new());
     let mut failed = None;
+    // Whoever runs this program can start it once more, and so confine what its tools start.
+    let host = std::env::current_exe().map(Host::with).unwrap_or_default();
     for folder in folders(names)? {
         let file = match load::read_suite_file(&folder) {
             Ok((_, file)) => file,
@@ -157,7 +160,8 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
         found.stale.extend(listed.stale);
         problems.extend(listed.problems);
         match load::load(&folder, &listed.descriptors) {
-            Ok(suite) => {
+            Ok(mut suite) => {
+                suite.environment.host = host.clone();
                 problems.extend(same_name(&found.suites, &suite));
                 found.suites.push(suite);
             }

@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod boxed;
 mod calibration;
 mod case_keys;
 mod cli;
@@ -18,6 +19,7 @@ mod coverage;
 mod delegates;
 mod delegates_limits;
 mod dialects;
+mod escape;
 mod faults;
 mod import;
 mod laws;
