@@ -218,6 +218,7 @@ fn file_access_stays_at_the_edges() {
         "src/runtime/exec/workspace.rs",
         "src/runtime/sandbox/blocked.rs",
         "src/runtime/sandbox/cgroup.rs",
+        "src/runtime/sandbox/child/inner.rs",
         "src/runtime/sandbox/child/outer.rs",
         "src/runtime/sandbox/child/room.rs",
         "src/runtime/mcp/connect.rs",

@@ -61,7 +61,7 @@ fn no_datagram_leaves() {
     });
     // A question as a resolver sends it, to a server that answers.
     let script = "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)\n\
-         s.sendto(b'\\x00\\x01\\x01\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x01a\\x00\\x00\\x01\\x00\\x01',\
+         s.sendto(bytes.fromhex('0001010000010000000000000161000001 0001'), \
          ('127.0.0.1', int(extra))); s.recv(512); got()";
     let alone: [(&[Mechanism], &[Mechanism]); 2] =
         [(&[NetworkNamespace], &[Seccomp]), (&[Seccomp], &[NetworkNamespace])];
