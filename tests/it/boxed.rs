@@ -2,19 +2,24 @@
 //! and what is refused.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use proofmark::journal::Event;
 use proofmark::journal::Outcome;
 use proofmark::journal::event::call::{ObservedEffects, ToolSandboxPrepared};
 use proofmark::runtime::exec::Workspace;
+use proofmark::runtime::guard::Hook;
 use proofmark::runtime::sandbox::host::Host;
+use proofmark::runtime::sandbox::launch::Sandbox;
 use proofmark::runtime::sandbox::plan;
+use proofmark::runtime::turn::driver::Signal;
+use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::manifest;
 use serde_json::{Value, json};
 
 use crate::escape::{descriptor, host};
-use crate::faults::scene::{Play, ask, say};
+use crate::faults::scene::{Play, ask, runtime, say};
 
 /// What a call of a command line tool left in the journal.
 struct Left {
@@ -24,8 +29,8 @@ struct Left {
     transcript: String,
 }
 
-/// One call of a tool with these sections and arguments.
-fn call(host: &Host, sections: &str, args: Value) -> Left {
+/// A tool that may read and write its workspace.
+fn tool(sections: &str) -> Descriptor {
     let text = format!(
         "schema: proofmark/tool@1\ntoolId: tool.try\ndescription: {{summary: Try.}}\n\
          intent: {{actionTypes: [write]}}\n\
@@ -33,7 +38,11 @@ fn call(host: &Host, sections: &str, args: Value) -> Left {
          text: {{type: string}}}}}}}}\n\
          effects: {{reads: ['workspace:**'], writes: ['workspace:**']}}\n{sections}"
     );
-    let tool = manifest::parse("t.yaml", &text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    manifest::parse("t.yaml", &text).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// One call of a tool with these sections and arguments.
+fn call(host: &Host, sections: &str, args: Value) -> Left {
     let files = BTreeMap::from([
         ("own.txt".to_owned(), "what is written here".to_owned()),
         ("key.pem".to_owned(), "a key".to_owned()),
@@ -41,7 +50,10 @@ fn call(host: &Host, sections: &str, args: Value) -> Left {
     let played = Play {
         host: host.clone(),
         workspace: Workspace::new(files),
-        ..Play::new(vec![tool], vec![ask(&[("tool_try", &args.to_string())]), say("done")])
+        ..Play::new(
+            vec![tool(sections)],
+            vec![ask(&[("tool_try", &args.to_string())]), say("done")],
+        )
     };
     let played = played.ends();
     let (mut prepared, mut outcome, mut effects) = (None, None, None);
@@ -148,6 +160,90 @@ fn time_and_output_end() {
     let left = call(host, &flood, json!({}));
     assert_eq!(left.outcome, Outcome::Succeeded);
     assert!(left.transcript.contains("20000000 bytes in all"), "{}", left.transcript);
+}
+
+#[test]
+fn a_workspace_below_the_scratch_folder_is_not_written_by_the_right_to_that() {
+    let Some(host) = host() else { return };
+    let write = "[sh, -c, 'echo x > own.txt; echo x > new; rm key.pem; mkdir deep']";
+    let left = call(host, &cli("read_only", write, ""), json!({}));
+    let effects = left.effects.unwrap();
+    assert_eq!((effects.writes, effects.deletes), (Vec::new(), Vec::new()));
+    assert!(matches!(left.outcome, Outcome::Failed { .. }), "{:?}", left.outcome);
+}
+
+#[test]
+fn a_cancelled_command_is_gone_with_all_that_it_started() {
+    let Some(host) = host() else { return };
+    let sections = cli("read_only", "[sh, -c, 'setsid sleep 600 & sleep 600']", "");
+    let script = vec![ask(&[("tool_try", "{}")])];
+    let play = Play { host: host.clone(), ..Play::new(vec![tool(&sections)], script) };
+    let mut session = play.open(&|_| -> Arc<dyn Hook> { unreachable!("there are no hooks") });
+    let remote = session.remote();
+    let begun = Instant::now();
+    runtime().block_on(async {
+        let cancel = async {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            remote.send(Signal::Cancel("enough".to_owned()));
+        };
+        tokio::join!(session.turn("do it".to_owned()), cancel)
+    });
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    let torn = session.journal().entries().iter().find_map(|entry| match &entry.event {
+        Event::TornDown(fact) => fact.how.clone(),
+        _ => None,
+    });
+    assert_eq!(torn.as_deref(), Some("everything in its sandbox was killed"));
+}
+
+#[test]
+fn a_sandbox_that_is_dropped_ends() {
+    let Some(host) = host() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let plan = plan(&descriptor("{mode: workspace_write}", "[sh]"), host).unwrap();
+    let words = ["sh", "-c", "setsid sh -c 'sleep 1; echo x > late' & sleep 1; echo x > late"];
+    let words = words.map(str::to_owned);
+    let ordered = plan.confined.as_ref().unwrap().order(&root, &words, None).unwrap();
+    runtime().block_on(async {
+        let started = Sandbox::start(host.helper().unwrap(), ordered.order, &[]).await.unwrap();
+        drop(started);
+        tokio::time::sleep(Duration::from_millis(1_800)).await;
+    });
+    assert!(!root.join("late").exists());
+}
+
+#[test]
+fn no_command_runs_without_a_sandbox_unless_a_rule_says_so() {
+    let none = cli("none", "[cat, '{path}']", "");
+    let check = |rules: &'static str, expected: &str| {
+        let script = vec![ask(&[("tool_try", r#"{"path": "own.txt"}"#)]), say("done")];
+        let files = BTreeMap::from([("own.txt".to_owned(), "what is written here".to_owned())]);
+        let workspace = Workspace::new(files);
+        let played = Play { rules, workspace, ..Play::new(vec![tool(&none)], script) }.ends();
+        let transcript = format!("{:?}", played.transcript);
+        assert!(transcript.contains(expected), "{transcript}");
+    };
+    check("", "there is no tool `tool_try`");
+    let rule = "schema: proofmark/rules@1\nrules:\n  - {id: free, decision: allow, \
+         reason: it is ours, when: {tools: [tool.try]}, examples: [{tool: tool.try}]}\n";
+    check(rule, "what is written here");
+}
+
+#[test]
+fn a_connection_that_is_not_declared_is_a_fault() {
+    let Some(_) = host() else { return };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let names = BTreeMap::from([("own.test".to_owned(), listener.local_addr().unwrap())]);
+    let reaching = Host::reaching(env!("CARGO_BIN_EXE_proofmark"), names);
+    let sections = "sandbox: {mode: read_only, network: {egressPolicy: allowlist, \
+         allowDomains: [own.test]}}\nexecution: {adapter: cli, command: [python3, -c, \
+         'import socket; s = socket.create_connection((\"127.0.0.1\", 3128)); \
+         s.send(b\"CONNECT own.test:443 HTTP/1.1\\r\\n\\r\\n\"); s.recv(20)']}\n";
+    let left = call(&reaching, sections, json!({}));
+    let Outcome::Failed { fault } = &left.outcome else { panic!("{:?}", left.outcome) };
+    assert_eq!(fault.code, "undeclared_effect", "{}", fault.message);
+    assert_eq!(left.effects.unwrap().external_calls, ["own.test:443"]);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn run(network: &str, fixtures: &[(&str, SocketAddr)], script: &str) -> (String,
     let script = format!("import urllib.request, http.client, os, socket\n{script}");
     let mut net = tool(
         "net.try",
-        "L2",
+        "L3",
         &format!(
             "sandbox: {{mode: network_restricted, network: {network}}}\nexecution: {{adapter: 'builtin:command.run'}}\n"
         ),
