@@ -70,16 +70,18 @@ async fn measure() {
             times.push(begun.elapsed());
         }
     }
+    // The lower quartile beside the median says how busy the machine was.
     let median = |times: &mut Vec<std::time::Duration>| {
         times.sort();
-        times[times.len() / 2].as_secs_f64() * 1e3
+        [2, 4].map(|part| times[times.len() / part].as_secs_f64() * 1e3)
     };
-    let plain = median(&mut plain);
-    println!("plain: {plain:.2} ms (median of {ROUNDS})");
+    let [plain, low] = median(&mut plain);
+    println!("plain: {plain:.2} ms (median of {ROUNDS}; lower quartile {low:.2})");
     for ((name, confined), times) in kinds.iter().zip(&mut boxed) {
-        let time = median(times);
+        let [time, quarter] = median(times);
         let names: Vec<&str> = confined.mechanisms.iter().map(|one| one.name()).collect();
-        println!("{name}: {time:.2} ms, {:.2} above plain", time - plain);
+        let (above, above_low) = (time - plain, quarter - low);
+        println!("{name}: {time:.2} ms, {above:.2} above plain (quartiles: {above_low:.2})");
         println!("  in force: {}", names.join(", "));
     }
 }

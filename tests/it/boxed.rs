@@ -278,3 +278,38 @@ fn what_cannot_be_enforced_is_refused() {
     let own = env!("CARGO_BIN_EXE_proofmark");
     check(host, "{mode: read_only}", &format!("['{own}']"), "is in none of them");
 }
+
+#[test]
+fn the_program_confines_the_tools_of_its_suites() {
+    if host().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "suites/boxed/suite.yaml",
+        "schema: proofmark/suite@1\nname: boxed\ntools: [tools/]\ncases: [cases.yaml]\n\
+         principal: {id: dev, scopes: [workspace_write]}\nproviders: [scripted]\n",
+    );
+    write(
+        "suites/boxed/tools/read.yaml",
+        "schema: proofmark/tool@1\ntoolId: page.read\n\
+         description: {summary: Read a page.}\nintent: {actionTypes: [read]}\n\
+         schemas: {inputSchema: {type: object, properties: {path: {type: string}}}}\n\
+         effects: {reads: ['workspace:**'], writes: []}\nsandbox: {mode: read_only}\n\
+         execution: {adapter: cli, command: [cat, --, '{path}']}\n",
+    );
+    write(
+        "suites/boxed/cases.yaml",
+        "schema: proofmark/cases@1\ncases:\n  - id: page\n    prompt: Read it.\n    \
+         workspace: {a.md: the last page}\n    script:\n      \
+         - reply: {calls: [{name: page.read, arguments: {path: a.md}}]}\n      \
+         - expect_request: {contains: [the last page]}\n        reply: {text: Done.}\n    \
+         expect:\n      calls: [{tool: page.read, outcome: succeeded}]\n",
+    );
+    crate::command::check(folder.path(), &["run"], 0, &["boxed"]);
+}

@@ -18,6 +18,12 @@ pub(super) struct Cgroups {
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
+/// A limit by its file, in both interfaces.
+struct Limit {
+    names: [&'static str; 2],
+    values: [Option<String>; 2],
+}
+
 const ROOT: &str = "/sys/fs/cgroup";
 
 impl Cgroups {
@@ -32,32 +38,48 @@ impl Cgroups {
         let name =
             format!("proofmark-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let mut made = Self::default();
+        let processes = Some(caps.processes.to_string());
         let memory = caps.memory_bytes.map(|bytes| bytes.to_string());
+        let none = Some("0".to_owned());
+        // Each limit under the name of the first interface and of the second. Where swap is not
+        // counted there are no files for it.
         let controllers = [
             (
                 Mechanism::CgroupProcesses,
                 "pids",
-                [("pids.max", "pids.max", Some(caps.processes.to_string()))].to_vec(),
+                [
+                    Limit { names: ["pids.max"; 2], values: [processes.clone(), processes] },
+                    Limit { names: [""; 2], values: [None, None] },
+                ],
             ),
             (
                 Mechanism::CgroupMemory,
                 "memory",
                 [
-                    ("memory.limit_in_bytes", "memory.max", memory),
-                    ("memory.swappiness", "memory.swap.max", Some("0".to_owned())),
-                ]
-                .to_vec(),
+                    Limit {
+                        names: ["memory.limit_in_bytes", "memory.max"],
+                        values: [memory.clone(), memory.clone()],
+                    },
+                    Limit {
+                        names: ["memory.memsw.limit_in_bytes", "memory.swap.max"],
+                        values: [memory, none],
+                    },
+                ],
             ),
         ];
         for (mechanism, controller, limits) in controllers {
             if !mechanisms.contains(&mechanism) {
                 continue;
             }
-            let (folder, first) = made.folder(controller, &name).map_err(|e| (mechanism, e))?;
-            for (one, two, value) in limits {
-                let Some(value) = value else { continue };
-                let file = folder.join(if first { one } else { two });
-                fs::write(file, value).map_err(|error| (mechanism, error))?;
+            let failed = |error| (mechanism, error);
+            let (folder, first) = made.folder(controller, &name).map_err(failed)?;
+            let interface = usize::from(!first);
+            for (index, limit) in limits.iter().enumerate() {
+                let file = folder.join(limit.names[interface]);
+                let Some(value) = &limit.values[interface] else { continue };
+                if index == 0 || file.exists() {
+                    fs::write(file, value).map_err(failed)?;
+                }
             }
         }
         Ok(made)
