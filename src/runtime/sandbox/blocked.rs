@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 
 use super::order::Visible;
+use super::system;
+use crate::base::world::env_var;
 
 /// Files that are looked at for other names of what is blocked; more are refused.
 const MOST: usize = 200_000;
@@ -34,7 +36,8 @@ impl Drop for Blocked {
 }
 
 /// Finds what entries of `blockedPaths` mean among what is visible. An entry is a path, relative
-/// to the workspace, or a pattern of such paths.
+/// to the workspace, or to the home of who runs this behind `~/`; or a pattern of paths in the
+/// workspace.
 ///
 /// # Errors
 /// What the system said, or that there are too many files to look at.
@@ -58,7 +61,10 @@ pub(super) fn find(entries: &[String], workspace: &Path, visible: &Visible) -> i
             }
             continue;
         }
-        let path = workspace.join(entry);
+        let path = match entry.strip_prefix("~/").zip(env_var("HOME")) {
+            Some((below, home)) => Path::new(&home).join(below),
+            None => workspace.join(entry),
+        };
         match path.canonicalize() {
             Ok(real) => {
                 found.insert(real);
@@ -69,7 +75,10 @@ pub(super) fn find(entries: &[String], workspace: &Path, visible: &Visible) -> i
     found.extend(blocked.taken.iter().cloned());
     found.extend(other_names(&found, &files)?);
     // What no root shows has no name inside anyway.
-    let shown = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
+    let shown = |path: &PathBuf| {
+        let system = system::folders().any(|folder| path.starts_with(folder));
+        system || roots.iter().any(|root| path.starts_with(root))
+    };
     let below = |path: &PathBuf| found.iter().any(|other| other != path && path.starts_with(other));
     blocked.paths = found.iter().filter(|path| shown(path) && !below(path)).cloned().collect();
     Ok(blocked)

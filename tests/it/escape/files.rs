@@ -102,6 +102,7 @@ fn what_is_blocked_is_blocked_by_every_name() {
         ("in a blocked folder", "open('keys/key').read(); got()"),
         ("listing a blocked folder", "os.listdir('keys')[0]; got()"),
         ("after its folder was moved", "os.rename('sub', 'bus'); open('bus/a.pem').read(); got()"),
+        ("a program of the machine", "subprocess.run(['/usr/bin/env'], check=True); got()"),
         ("by a pattern", "open('sub/a.pem').read(); got()"),
         ("with other rights", "os.chmod('env.blocked', 0o777); open('env.blocked').read(); got()"),
         ("written over", "open('env.blocked', 'w').write('x'); got()"),

@@ -126,7 +126,7 @@ pub fn descriptor(sandbox: &str, command: &str) -> Descriptor {
     manifest::parse("t.yaml", &text).unwrap()
 }
 
-const BLOCKED: &str = "env.blocked, keys, '**/*.pem', .hooks/new, missing.env";
+const BLOCKED: &str = "env.blocked, keys, '**/*.pem', .hooks/new, missing.env, /usr/bin/env";
 
 /// The section of an attempt. Where nothing is blocked, no name is taken either.
 fn section(without: &[Mechanism]) -> String {
