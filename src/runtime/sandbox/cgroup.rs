@@ -111,7 +111,7 @@ impl Cgroups {
     }
 
     /// Files to which a process of one thread writes `0` to come in. The first interface takes a
-    /// thread by itself, which spares it a lock that waits for every processor; the second does not.
+    /// thread by itself, which spares it a lock that waits for every processor.
     pub(super) fn doors(&self) -> Vec<PathBuf> {
         let door = |folder: &PathBuf| {
             let thread = folder.join("tasks");
