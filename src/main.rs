@@ -1,7 +1,8 @@
 //! The `proofmark` program.
 
-use proofmark::cli::exit::Exit;
+use std::process::{ExitCode, Termination};
 
-fn main() -> Exit {
-    proofmark::cli::main()
+fn main() -> ExitCode {
+    // First of all: what confines a command is applied to a process without threads.
+    proofmark::runtime::sandbox::child::main().unwrap_or_else(|| proofmark::cli::main().report())
 }

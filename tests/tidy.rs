@@ -177,7 +177,16 @@ const DOORS: [(&str, &[&str], &str); 7] = [
     ("SystemTime::now", &["src/base/world.rs"], "base::world"),
     ("Instant::now", &["src/base/world.rs"], "base::world"),
     ("env::var(", &["src/base/world.rs"], "base::world::env_var"),
-    ("Command::new", &["src/runtime/exec/command.rs", "src/runtime/mcp/connect.rs"], "exec, mcp"),
+    ("Command::new", &PROCESSES, "exec, sandbox, mcp"),
+];
+
+/// What starts a process.
+const PROCESSES: [&str; 5] = [
+    "src/runtime/exec/command/bare.rs",
+    "src/runtime/mcp/connect.rs",
+    "src/runtime/sandbox/launch.rs",
+    "src/runtime/sandbox/child/outer.rs",
+    "src/runtime/sandbox/child/inner.rs",
 ];
 
 #[test]
@@ -202,9 +211,16 @@ fn ambient_access_goes_through_doors() {
 
 #[test]
 fn file_access_stays_at_the_edges() {
-    // `connect` looks at /proc to see whether a process group is gone.
+    // `connect` looks at /proc to see whether a process group is gone; the sandbox makes folders
+    // for limits, covers what is blocked and builds a root.
     let edges = [
+        "src/runtime/exec/seen.rs",
         "src/runtime/exec/workspace.rs",
+        "src/runtime/sandbox/blocked.rs",
+        "src/runtime/sandbox/cgroup.rs",
+        "src/runtime/sandbox/child/inner.rs",
+        "src/runtime/sandbox/child/outer.rs",
+        "src/runtime/sandbox/child/room.rs",
         "src/runtime/mcp/connect.rs",
         "src/runtime/catalog/store.rs",
         "src/eval/read.rs",

@@ -12,6 +12,7 @@ use crate::eval::outcome::NotRun;
 use crate::eval::read::{read, shown};
 use crate::eval::suite::{SuiteFile, ToolSource};
 use crate::runtime::sandbox::find_program;
+use crate::runtime::sandbox::host::Host;
 
 /// Where suites live.
 const FOLDER: &str = "suites";
@@ -43,6 +44,11 @@ impl Found {
         };
         CliError::NothingSelected(help)
     }
+}
+
+/// What this machine can confine with: whoever runs this program can start it once more.
+pub fn host() -> Host {
+    std::env::current_exe().map(Host::with).unwrap_or_default()
 }
 
 /// The folders of the named suites, or of all suites below `suites/`.
@@ -120,6 +126,7 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
     check_required(required)?;
     let (mut found, mut problems) = (Found::default(), Vec::new());
     let mut failed = None;
+    let host = host();
     for folder in folders(names)? {
         let file = match load::read_suite_file(&folder) {
             Ok((_, file)) => file,
@@ -157,7 +164,8 @@ pub async fn find(names: &[String], required: &[String]) -> Result<Found, CliErr
         found.stale.extend(listed.stale);
         problems.extend(listed.problems);
         match load::load(&folder, &listed.descriptors) {
-            Ok(suite) => {
+            Ok(mut suite) => {
+                suite.environment.host = host.clone();
                 problems.extend(same_name(&found.suites, &suite));
                 found.suites.push(suite);
             }

@@ -19,6 +19,7 @@ use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
+use crate::runtime::sandbox::host::Host;
 use crate::runtime::view::compile::MAY_EXPOSE;
 use crate::runtime::view::{
     ActivatedSet, Availability, Environment, Matched, View, ViewRequest, compile,
@@ -148,6 +149,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
             evaluation: true,
             budget_usd: file.knobs.budget_usd,
             max_tools: file.knobs.max_tools,
+            host: Host::default(),
         },
         policy_digest: content_digest("policy", &policy),
         registry: Arc::new(registry),

@@ -147,7 +147,7 @@ pub(super) fn effects_declared(scene: &mut Scene<'_>, tally: &mut Tally) {
         };
         // What was simulated or could not be observed says nothing about effects.
         let observed = call.each::<ToolCallFinished>().any(|finished| {
-            finished.fact.effects.as_ref().is_none_or(|effects| effects.method == "workspace")
+            finished.fact.effects.as_ref().is_none_or(ObservedEffects::sees_changes)
         });
         for validated in call.each::<ToolResultValidated>() {
             if observed || !validated.fact.undeclared.is_empty() {

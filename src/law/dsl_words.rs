@@ -265,7 +265,8 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
         _ => {
             let mode = clause.options.get("mode").map(|mode| (*mode).into());
             let enforcement = Some(option(clause, "enforced", "simulated"));
-            ToolSandboxPrepared { sandbox_id: "sbx_1".into(), mode, enforcement }.into()
+            let sandbox_id = "sbx_1".into();
+            ToolSandboxPrepared { sandbox_id, mode, enforcement, mechanisms: Vec::new() }.into()
         }
     };
     script.add(clause.session, Some(call), event);

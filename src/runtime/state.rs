@@ -349,7 +349,7 @@ impl AgentState {
     }
 
     fn touched(&mut self, effects: &ObservedEffects) {
-        if effects.method != "workspace" {
+        if !effects.sees_changes() {
             return;
         }
         for name in &effects.writes {

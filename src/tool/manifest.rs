@@ -2,7 +2,9 @@
 
 use super::descriptor::{Descriptor, FORMAT, OutputExposure};
 use super::schema::CompiledSchema;
+use super::sections::OutputParser;
 use super::strict::{Format, LazyFormat};
+use super::template::Template;
 use crate::base::document::Document;
 use crate::base::problem::Problem;
 
@@ -20,6 +22,7 @@ pub fn parse(file: &str, text: &str) -> Result<Descriptor, Vec<Problem>> {
     check_schemas(&document, &descriptor, &mut problems);
     check_effects(&document, &descriptor, &mut problems);
     check_exposure(&document, &descriptor, &mut problems);
+    check_command(&document, &descriptor, &mut problems);
     let version = descriptor.content_digest();
     if descriptor.version.is_some_and(|stated| stated != version) {
         let problem = document.problem("/version", "the version is the digest of the content");
@@ -88,6 +91,39 @@ fn check_exposure(document: &Document, descriptor: &Descriptor, problems: &mut V
     }
 }
 
+/// A template names arguments that there are, and only a command line tool has its keys.
+fn check_command(document: &Document, descriptor: &Descriptor, problems: &mut Vec<Problem>) {
+    let execution = &descriptor.execution;
+    if execution.adapter != CLI {
+        let keys = [
+            ("stdin", execution.stdin.is_some()),
+            ("parser", execution.parser != OutputParser::Text),
+        ];
+        for (key, _) in keys.into_iter().filter(|(_, is_there)| *is_there) {
+            let message = format!("`{key}` is a key of the adapter `{CLI}` alone");
+            problems.push(document.problem(&format!("/execution/{key}"), message));
+        }
+        return;
+    }
+    let at = "/execution/command";
+    let template = match Template::parse(&execution.command) {
+        Ok(template) => template,
+        Err(error) => return problems.push(document.problem(at, error.to_string())),
+    };
+    let properties = &descriptor.schemas.input_schema["properties"];
+    let names = template.names().map(|name| (at, name));
+    let stdin = execution.stdin.iter().map(|name| ("/execution/stdin", name.as_str()));
+    for (at, name) in names.chain(stdin) {
+        if properties.get(name).is_none() {
+            let message = format!("the input schema has no property `{name}`");
+            problems.push(document.problem(at, message));
+        }
+    }
+}
+
+/// The adapter whose command is a template.
+const CLI: &str = "cli";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +174,28 @@ effects: {reads: ['workspace:**'], writes: []}
                 "t.yaml:6:55: unknown key `zzz`; known here: deletes, dryRunSupported, \
              externalCalls, idempotent, mutatesState, reads, reversible, sendsUserData, writes",
             ],
+        );
+    }
+
+    #[test]
+    fn a_command_line_names_arguments_that_there_are() {
+        let cli = |execution: &str| SHORT.to_owned() + "execution: " + execution + "\n";
+        check(&cli("{adapter: cli, command: [cat, '{path}'], stdin: path, parser: json}"), &[]);
+        check(
+            &cli("{adapter: cli, command: [cat, '{paht}'], stdin: text}"),
+            &[
+                "t.yaml:7:36: the input schema has no property `paht`",
+                "t.yaml:7:60: the input schema has no property `text`",
+            ],
+        );
+        check(&cli("{adapter: cli}"), &["t.yaml:7:12: there is no program"]);
+        check(
+            &cli("{adapter: cli, command: [cat, '{path']}"),
+            &["t.yaml:7:36: piece 1 has a brace that is not closed, or no name in it"],
+        );
+        check(
+            &cli("{adapter: 'builtin:command.run', command: [cat], parser: jsonl}"),
+            &["t.yaml:7:69: `parser` is a key of the adapter `cli` alone"],
         );
     }
 

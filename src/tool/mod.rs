@@ -2,7 +2,7 @@
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
 //! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
-//! `matcher`, `short`, `undo`.
+//! `matcher`, `short`, `template`, `undo`.
 
 pub mod descriptor;
 pub mod effect;
@@ -15,4 +15,5 @@ pub mod schema;
 pub mod sections;
 pub mod short;
 pub mod strict;
+pub mod template;
 pub mod undo;

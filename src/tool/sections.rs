@@ -82,6 +82,17 @@ name_enum! {
     TrustLevel { FirstParty, Workspace, ThirdParty, Untrusted } default FirstParty
 }
 name_enum! {
+    /// How the output of a program is read: as it is, as one JSON value, or as one on each line.
+    OutputParser { Text, Json, Jsonl } default Text
+}
+
+impl OutputParser {
+    fn is_text(&self) -> bool {
+        *self == Self::Text
+    }
+}
+
+name_enum! {
     /// What a delegate inherits of the parent's context.
     ContextInheritance { None, Summary, SelectedRefs } default None
 }
@@ -194,6 +205,23 @@ section! {
         network: Network = Network::default(),
         /// Limits.
         limits: Limits = Limits::default(),
+        /// Environment variables.
+        #[serde(skip_serializing_if = "Environment::is_empty")]
+        environment: Environment = Environment::default(),
+    }
+}
+
+section! {
+    /// Environment variables of a command; without them it has its own few and no others.
+    Environment {
+        /// Names that it inherits, where they are set.
+        inherited_env: Vec<String> = Vec::new(),
+    }
+}
+
+impl Environment {
+    fn is_empty(&self) -> bool {
+        self.inherited_env.is_empty()
     }
 }
 
@@ -204,8 +232,11 @@ section! {
         read_roots: Vec<String> = vec!["workspace".to_owned()],
         /// Roots it may write; none.
         write_roots: Vec<String> = Vec::new(),
-        /// Never these, even inside the roots.
+        /// Never these, even inside the roots: paths in the workspace, or patterns of them.
         blocked_paths: Vec<String> = Vec::new(),
+        /// The folder of the workspace in which a command starts; the workspace itself when empty.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        cwd: String = String::new(),
     }
 }
 
@@ -229,6 +260,9 @@ section! {
         /// Memory in MiB.
         #[serde(skip_serializing_if = "Option::is_none")]
         max_memory_mb: Option<u64> = None,
+        /// Processes and threads at once; 128 where a command is confined.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_processes: Option<u64> = None,
         /// Captured output in bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         max_output_bytes: Option<u64> = None,
@@ -271,15 +305,21 @@ section! {
 section! {
     /// How it runs.
     Execution {
-        /// `builtin:<name>` or `simulated`.
+        /// `builtin:<name>`, `cli` or `simulated`.
         adapter: String = "simulated".to_owned(),
         /// Wall time in milliseconds; 30,000.
         timeout_ms: u64 = 30_000,
         /// When and how often again; never by default.
         retry_policy: RetryPolicy = RetryPolicy::default(),
-        /// The fixed program and arguments of `builtin:command.run`.
+        /// The program and its arguments: fixed for `builtin:command.run`, a template for `cli`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         command: Vec<String> = Vec::new(),
+        /// The argument that a `cli` program reads as its input.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stdin: Option<String> = None,
+        /// What a `cli` program writes; text by default.
+        #[serde(skip_serializing_if = "OutputParser::is_text")]
+        parser: OutputParser = OutputParser::Text,
         /// What a simulated tool answers; by default a short confirmation.
         #[serde(skip_serializing_if = "Option::is_none")]
         simulated_output: Option<Value> = None,

@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod boxed;
 mod calibration;
 mod case_keys;
 mod chat;
@@ -19,6 +20,7 @@ mod coverage;
 mod delegates;
 mod delegates_limits;
 mod dialects;
+mod escape;
 mod faults;
 mod import;
 mod laws;

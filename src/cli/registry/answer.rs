@@ -16,7 +16,6 @@ use crate::report::json::envelope;
 use crate::report::table::{Look, draw};
 use crate::runtime::catalog::desk::{EVALUATION, Refusal};
 use crate::runtime::catalog::lifecycle::State;
-use crate::runtime::catalog::lint;
 use crate::runtime::catalog::source::{ImportProblem, Severity};
 use crate::runtime::catalog::standing::{Asks, Standing};
 use crate::runtime::catalog::store::{Store, described};
@@ -233,14 +232,10 @@ impl<'o> Answer<'o> {
         let found = one.version.map(|version| store.descriptor(&version)).transpose()?;
         let found = found.map(|descriptor| described(descriptor, one));
         let asked = asked.map(|asked| (asked, stands_for(one, found.as_ref(), asked)));
-        // What holds a tool stands in the record; this is what only should be known.
-        let noted = found.iter().flat_map(lint::lint).filter(|finding| finding.hold.is_none());
-        let noted: Vec<String> = noted.map(|finding| finding.to_string()).collect();
         if self.format == Format::Json {
             let mut answer = self.envelope("pass", Exit::Pass);
             answer.insert("tool".into(), standing_json(id, one));
             answer.insert("descriptor".into(), json!(found));
-            answer.insert("noted".into(), json!(noted));
             if let Some(((principal, scope), state)) = asked {
                 let value = json!({"principal": principal, "scope": scope, "state": state.name()});
                 answer.insert("for".into(), value);
@@ -262,9 +257,6 @@ impl<'o> Answer<'o> {
         }
         line("why", one.why.clone().unwrap_or_default());
         line("by", one.by.clone().unwrap_or_default());
-        for finding in noted {
-            line("noted", finding);
-        }
         if let Some((by, accepted)) = &one.review {
             line("review", format!("{} by {by}", if *accepted { "accepted" } else { "rejected" }));
         }

@@ -1,6 +1,7 @@
 //! The dry run of a tool, as far as it goes without calling it. It says of each thing whether it
 //! was tried, so that nobody takes a check that was not made for one that passed.
 
+use crate::cli::suites;
 use crate::runtime::catalog::Registered;
 use crate::runtime::sandbox;
 use crate::runtime::sandbox::adapter::{Adapter, Builtin};
@@ -23,7 +24,7 @@ pub(super) fn try_out(descriptor: &Descriptor) -> Vec<Tried> {
     let compiled = Registered::new(descriptor.clone())
         .map(|tool| format!("compile; level {}", tool.level))
         .map_err(|error| error.to_string());
-    let plan = sandbox::plan(descriptor)
+    let plan = sandbox::plan(descriptor, &suites::host())
         .map(|plan| format!("mode {}, enforced: {}", plan.mode, plan.enforcement))
         .map_err(|refusal| refusal.to_string());
     let call = match Adapter::parse(&descriptor.execution.adapter) {
@@ -31,7 +32,7 @@ pub(super) fn try_out(descriptor: &Descriptor) -> Vec<Tried> {
             "its calls are simulated; the server is not asked"
         }
         Some(Adapter::Simulated) => "its calls are simulated",
-        Some(Adapter::Builtin(Builtin::CommandRun)) => {
+        Some(Adapter::Cli | Adapter::Builtin(Builtin::CommandRun)) => {
             "a dry run would start its program, which nobody asked for"
         }
         Some(Adapter::Builtin(_)) | None => "no call is made without a session",

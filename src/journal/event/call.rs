@@ -232,6 +232,8 @@ facts! {
         mode: Option<String>,
         ? /// What is enforced: `workspace`, `simulated`, `full`, `partial`, `none`.
         enforcement: Option<String>,
+        ? /// Parts of the confinement, by name, that must be in force before the command starts.
+        mechanisms: Vec<String>,
     }
 }
 facts! {
@@ -308,7 +310,8 @@ pub const UNLOGGED_FAULT: &str = "(not logged)";
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ObservedEffects {
-    /// How it was observed: `workspace`, `simulated`, `unknown`.
+    /// How it was observed: `workspace`, `digests` (what was written, removed and reached; not what
+    /// was read), `simulated`, `unknown`.
     pub method: String,
     /// Resources read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -322,6 +325,13 @@ pub struct ObservedEffects {
     /// Services reached.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub external_calls: Vec<String>,
+}
+
+impl ObservedEffects {
+    /// Whether what was written and removed was seen, so that nothing seen means nothing changed.
+    pub fn sees_changes(&self) -> bool {
+        matches!(self.method.as_str(), "workspace" | "digests")
+    }
 }
 
 facts! {

@@ -169,11 +169,10 @@ pub fn add(book: &Book, candidate: &Candidate) -> Facts {
     }
     facts.push(ToolNormalized { tool_id, tool_version: version, source }.into());
     let findings = lint::lint(descriptor);
-    let holding = findings.iter().filter(|finding| finding.hold.is_some());
-    facts.push(match (findings.iter().find_map(|own| own.hold), lint::needs_review(descriptor)) {
-        (Some(hold), _) => {
-            let all: Vec<String> = holding.map(ToString::to_string).collect();
-            held(id, hold, &all.join("; "))
+    facts.push(match (findings.first(), lint::needs_review(descriptor)) {
+        (Some(first), _) => {
+            let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
+            held(id, first.hold, &all.join("; "))
         }
         (None, Some(why)) => held(id, Hold::Review, &why),
         (None, None) => verified(id, version),

@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::lifecycle::Hold;
 use super::source::words;
 use crate::base::secret::SecretSet;
-use crate::runtime::sandbox::adapter::{Adapter, Builtin};
 use crate::tool::descriptor::{
     ApprovalPolicy, Descriptor, EgressPolicy, SandboxMode, SourceType, TrustLevel,
 };
@@ -25,8 +24,8 @@ use crate::tool::undo;
 pub struct Finding {
     /// The rule, by name.
     pub rule: &'static str,
-    /// What holds the tool for it; `None` where a person should know and nothing is held.
-    pub hold: Option<Hold>,
+    /// What holds the tool for it.
+    pub hold: Hold,
     /// What is wrong, a lower-case fragment.
     pub message: String,
     /// What to change.
@@ -42,81 +41,75 @@ impl fmt::Display for Finding {
 /// One rule.
 struct Rule {
     name: &'static str,
-    hold: Option<Hold>,
+    hold: Hold,
     help: &'static str,
     judge: fn(&Descriptor) -> Option<String>,
 }
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 10] = [
     Rule {
         name: "undeclared-change",
-        hold: Some(Hold::Permission),
+        hold: Hold::Permission,
         help: "name what it changes under `effects.writes` or `effects.deletes`",
         judge: undeclared_change,
     },
     Rule {
         name: "undeclared-sending",
-        hold: Some(Hold::Permission),
+        hold: Hold::Permission,
         help: "set `effects.externalCalls`",
         judge: undeclared_sending,
     },
     Rule {
         name: "weak-confirmation",
-        hold: Some(Hold::Permission),
+        hold: Hold::Permission,
         help: "support a dry run, or set `permissions.approvalPolicy` to `on_risk` or `always`",
         judge: weak_confirmation,
     },
     Rule {
         name: "secret-argument",
-        hold: Some(Hold::Permission),
+        hold: Hold::Permission,
         help: "name the secret under `credentials.requiredSecrets` and drop the parameter",
         judge: secret_argument,
     },
     Rule {
         name: "secret-value",
-        hold: Some(Hold::Permission),
+        hold: Hold::Permission,
         help: "take the value out, and change it where it is used",
         judge: secret_value,
     },
     Rule {
         name: "empty-claim-to-undo",
-        hold: Some(Hold::Permission),
+        hold: Hold::Permission,
         help: "name an inverse, or drop `effects.reversible`",
         judge: undo::claims,
     },
     Rule {
         name: "no-egress",
-        hold: Some(Hold::Sandbox),
+        hold: Hold::Sandbox,
         help: "set `sandbox.network.egressPolicy: allowlist` and `allowDomains`",
         judge: no_egress,
     },
     Rule {
         name: "no-confinement",
-        hold: Some(Hold::Sandbox),
+        hold: Hold::Sandbox,
         help: "set `sandbox.mode` to what it needs",
         judge: no_confinement,
     },
     Rule {
         name: "no-blocked-paths",
-        hold: Some(Hold::Sandbox),
+        hold: Hold::Sandbox,
         help: "list what it must never touch under `sandbox.filesystem.blockedPaths`",
         judge: no_blocked_paths,
     },
     Rule {
         name: "no-limits",
-        hold: Some(Hold::Sandbox),
+        hold: Hold::Sandbox,
         help: "set `sandbox.limits.maxMemoryMb` and `maxOutputBytes`",
         judge: no_limits,
     },
-    Rule {
-        name: "unconfined-command",
-        hold: None,
-        help: "set `sandbox.mode` to what it needs, where this machine can enforce it",
-        judge: unconfined_command,
-    },
 ];
 
-/// Everything that is wrong: permission lints, sandbox lints, then what only should be known.
+/// Everything that is wrong: permission lints, then sandbox lints.
 pub fn lint(descriptor: &Descriptor) -> Vec<Finding> {
     let find = |rule: &Rule| {
         let message = (rule.judge)(descriptor)?;
@@ -265,23 +258,8 @@ fn no_egress(descriptor: &Descriptor) -> Option<String> {
 }
 
 fn no_confinement(descriptor: &Descriptor) -> Option<String> {
-    (unconfined(descriptor) && !is_plain_command(descriptor))
+    (runs_a_program(descriptor) && descriptor.sandbox.mode == SandboxMode::None)
         .then(|| "it runs a program, and asks for no sandbox".to_owned())
-}
-
-/// The one adapter that starts programs may have no other mode to offer, and its plan refuses what
-/// it cannot enforce; to hold every command for that would only drive people around the registry.
-fn unconfined_command(descriptor: &Descriptor) -> Option<String> {
-    (unconfined(descriptor) && is_plain_command(descriptor))
-        .then(|| "its program runs without a sandbox".to_owned())
-}
-
-fn unconfined(descriptor: &Descriptor) -> bool {
-    runs_a_program(descriptor) && descriptor.sandbox.mode == SandboxMode::None
-}
-
-fn is_plain_command(descriptor: &Descriptor) -> bool {
-    Adapter::parse(&descriptor.execution.adapter) == Some(Adapter::Builtin(Builtin::CommandRun))
 }
 
 fn no_blocked_paths(descriptor: &Descriptor) -> Option<String> {
@@ -358,7 +336,7 @@ sandbox:
             (READ, "one book", key, &["secret-value"]),
             (READ, "writes: []", "writes: [], reversible: true", &["empty-claim-to-undo"]),
             (RUN, "mode: workspace_write", "mode: workspace_write", &[]),
-            (RUN, "mode: workspace_write", "mode: none", &["unconfined-command"]),
+            (RUN, "mode: workspace_write", "mode: none", &["no-confinement"]),
             (RUN, COMMAND, SIMULATED, &["no-confinement"]),
             (RUN, "[example.org]", "[]", &["no-egress"]),
             (RUN, "allowlist", "open", &["no-egress"]),
@@ -374,9 +352,8 @@ sandbox:
 
     #[test]
     fn permission_lints_come_before_sandbox_lints() {
-        let holds: Vec<Hold> = RULES.iter().map_while(|rule| rule.hold).collect();
+        let holds: Vec<Hold> = RULES.iter().map(|rule| rule.hold).collect();
         assert!(holds.is_sorted(), "{holds:?}");
-        assert_eq!(holds.len() + 1, RULES.len(), "what only should be known comes last");
     }
 
     #[test]

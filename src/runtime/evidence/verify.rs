@@ -53,5 +53,8 @@ fn undeclared(tool: &Registered, seen: &ObservedEffects) -> Vec<String> {
     let mut out = outside(&seen.reads, &reads);
     out.extend(outside(&seen.writes, &[&declared.writes]));
     out.extend(outside(&seen.deletes, &[&declared.deletes]));
+    if !declared.external_calls {
+        out.extend(seen.external_calls.iter().map(|target| format!("network:{target}")));
+    }
     out
 }

@@ -6,6 +6,7 @@ pub mod delegate;
 pub mod ran;
 pub mod ready;
 pub mod search;
+pub mod seen;
 pub mod simulated;
 pub mod workspace;
 
@@ -47,7 +48,7 @@ pub async fn run(
     let work = async {
         match ready.plan().adapter {
             Adapter::Simulated => simulated::run(ready, broker, acts, stop).await,
-            Adapter::Builtin(Builtin::CommandRun) => {
+            Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
                 command::run(ready, workspace, broker, stop).await
             }
             Adapter::Builtin(builtin) => {

@@ -6,6 +6,7 @@ use crate::base::digest::Digest;
 use crate::runtime::guard::Permitted;
 use crate::runtime::guard::delivery::restore_marker;
 use crate::runtime::guard::permit::Word;
+use crate::runtime::sandbox::host::Host;
 use crate::runtime::sandbox::{self, Plan, Refusal};
 
 /// A call that can start.
@@ -56,11 +57,15 @@ fn carries(args: &Value, name: &str) -> bool {
 ///
 /// # Panics
 /// When the call is not the one that was permitted: a bug of ours, never input.
-pub fn prepare(permitted: Permitted, granted: Digest) -> Result<Ready, (Permitted, Refusal)> {
+pub fn prepare(
+    permitted: Permitted,
+    granted: Digest,
+    host: &Host,
+) -> Result<Ready, (Permitted, Refusal)> {
     let call_digest = permitted.validated().call_digest();
     assert_eq!(call_digest, granted, "the call changed after it was permitted");
     let descriptor = &permitted.validated().resolved().tool().descriptor;
-    match sandbox::plan(descriptor) {
+    match sandbox::plan(descriptor, host) {
         Ok(plan) => {
             let approved = *permitted.word() != Word::Policy;
             let marker = descriptor.permissions.approval_marker.as_ref().filter(|_| approved);

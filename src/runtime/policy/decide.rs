@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::rules::{Question, Rules};
 use crate::runtime::catalog::Registered;
-use crate::tool::descriptor::{ApprovalPolicy, AuditLevel};
+use crate::runtime::sandbox::adapter::Adapter;
+use crate::tool::descriptor::{ApprovalPolicy, AuditLevel, SandboxMode};
 use crate::tool::risk::Level;
 
 /// Who acts, for whom, and with which scopes.
@@ -136,6 +137,12 @@ fn votes(
             votes.push(Vote::new(Decision::Ask, "the descriptor always asks"));
         }
         ApprovalPolicy::Never | ApprovalPolicy::OnRequest | ApprovalPolicy::OnRisk => {}
+    }
+    // Nothing holds what a command line tool does then; only a rule can want that.
+    let free = tool.descriptor.sandbox.mode == SandboxMode::None
+        && Adapter::parse(&tool.descriptor.execution.adapter) == Some(Adapter::Cli);
+    if free && !permitted {
+        votes.push(Vote::new(Decision::Deny, "no rule allows a command without a sandbox"));
     }
     if tool.descriptor.observability.audit_level == AuditLevel::None && tool.level >= Level::L4 {
         votes.push(Vote::new(Decision::Deny, format!("{} without audit", tool.level)));

@@ -5,6 +5,8 @@
 pub enum Adapter {
     /// Runs inside this process, with real effects in the workspace.
     Builtin(Builtin),
+    /// A program with arguments from a template.
+    Cli,
     /// Has no effect; answers what the descriptor says.
     Simulated,
 }
@@ -26,8 +28,9 @@ pub enum Builtin {
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "simulated",
+        "cli",
         "builtin:file.read",
         "builtin:file.list",
         "builtin:file.search",
@@ -43,6 +46,7 @@ impl Adapter {
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "simulated" => Self::Simulated,
+            "cli" => Self::Cli,
             "builtin:file.read" => Self::Builtin(Builtin::FileRead),
             "builtin:file.list" => Self::Builtin(Builtin::FileList),
             "builtin:file.search" => Self::Builtin(Builtin::FileSearch),

@@ -1,17 +1,31 @@
 //! Where a call runs. The plan is resolved before the start and refuses what it cannot enforce;
 //! it never weakens.
 //!
-//! Enforced today: the containment of the file builtins in the workspace folder, and the limits
-//! of a fixed command (cleared environment, own process group, time, output). A descriptor that
-//! asks a command for more is refused.
+//! File builtins are contained in the workspace folder. A command is confined by the kernel: a
+//! helper, which is this program started once more ([`child`]), applies what the plan demands,
+//! reports it and only then starts the command. `docs/sandbox.md` says what each mode means.
 
 pub mod adapter;
+mod blocked;
+mod cgroup;
+pub mod child;
+pub mod confined;
+pub mod egress;
+pub mod host;
+pub mod launch;
+pub mod mechanism;
+pub mod order;
+pub mod proxy;
+mod system;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use adapter::{Adapter, Builtin};
+use confined::Confined;
+use host::Host;
 
-use crate::tool::descriptor::{Descriptor, SandboxMode};
+use crate::tool::descriptor::{Descriptor, EgressPolicy, SandboxMode};
 
 /// What will be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +34,25 @@ pub struct Plan {
     pub adapter: Adapter,
     /// What the descriptor asks for, by name.
     pub mode: &'static str,
-    /// What is enforced: `workspace`, `process_limits`, `delegate` (each of its calls by itself) or
-    /// `simulated`.
+    /// What is enforced: `full` (all of a confinement, by the kernel), `workspace`,
+    /// `process_limits`, `delegate` (each of its calls by itself) or `simulated`.
     pub enforcement: &'static str,
+    /// How a command is confined; `None` where it is not, or where there is no command.
+    pub confined: Option<Arc<Confined>>,
     /// Wall time in milliseconds.
     pub timeout_ms: u64,
     /// Captured output in bytes.
     pub max_output_bytes: u64,
+}
+
+impl Plan {
+    /// Names of the mechanisms that must be in force before the command starts, sorted.
+    pub fn mechanisms(&self) -> Vec<String> {
+        let mechanisms = self.confined.iter().flat_map(|confined| &confined.mechanisms);
+        let mut names: Vec<String> = mechanisms.map(|one| one.name().to_owned()).collect();
+        names.sort();
+        names
+    }
 }
 
 /// Why a plan is refused.
@@ -43,6 +69,17 @@ pub enum Refusal {
         /// The adapter.
         adapter: String,
     },
+    /// The machine, or what is known of it, lacks parts of the confinement.
+    #[error("sandbox mode {mode} cannot be enforced here: no {}", .missing.join(", "))]
+    Mechanisms {
+        /// The mode asked for.
+        mode: &'static str,
+        /// What is missing, by name.
+        missing: Vec<&'static str>,
+    },
+    /// A part of the `sandbox` section says what no sandbox can do.
+    #[error("sandbox.{0}")]
+    Section(String),
     /// The program is not installed.
     #[error("program {0} is not installed")]
     Program(String),
@@ -57,23 +94,20 @@ pub enum Refusal {
 const DEFAULT_OUTPUT: u64 = 1 << 20;
 const DELEGATE: &str = "delegate";
 
-/// Resolves the plan of a descriptor.
+/// Resolves the plan of a descriptor on a machine.
 ///
 /// # Errors
 /// What cannot be enforced or is not there.
-pub fn plan(descriptor: &Descriptor) -> Result<Plan, Refusal> {
+pub fn plan(descriptor: &Descriptor, host: &Host) -> Result<Plan, Refusal> {
     let name = &descriptor.execution.adapter;
     let adapter = Adapter::parse(name).ok_or_else(|| Refusal::Adapter(name.clone()))?;
     let mode = descriptor.sandbox.mode;
+    let mut confined = None;
     let enforcement = match adapter {
         Adapter::Simulated => "simulated",
-        Adapter::Builtin(Builtin::CommandRun) => {
-            if mode != SandboxMode::None {
-                return Err(Refusal::Mode { mode: mode_name(mode), adapter: name.clone() });
-            }
-            let program = descriptor.execution.command.first().ok_or(Refusal::NoCommand)?;
-            find_program(program).ok_or_else(|| Refusal::Program(program.clone()))?;
-            "process_limits"
+        Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
+            confined = command(descriptor, host)?.map(Arc::new);
+            if confined.is_some() { "full" } else { "process_limits" }
         }
         Adapter::Builtin(Builtin::Delegate) => delegate(descriptor)?,
         Adapter::Builtin(builtin) => {
@@ -92,10 +126,36 @@ pub fn plan(descriptor: &Descriptor) -> Result<Plan, Refusal> {
         adapter,
         mode: mode_name(mode),
         enforcement,
+        confined,
         // A turn takes longer than a call; its time is stated in the budget.
         timeout_ms: agent.map_or(own, |agent| agent.budget.timeout_ms),
         max_output_bytes: limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT),
     })
+}
+
+/// How a command is confined; `None` where the descriptor asks for nothing.
+fn command(descriptor: &Descriptor, host: &Host) -> Result<Option<Confined>, Refusal> {
+    let program = descriptor.execution.command.first().ok_or(Refusal::NoCommand)?;
+    let section = &descriptor.sandbox;
+    let refuse = |mode| {
+        let adapter = descriptor.execution.adapter.clone();
+        Err(Refusal::Mode { mode: mode_name(mode), adapter })
+    };
+    match section.mode {
+        SandboxMode::None => {
+            // Nothing is confined: what would confine more must not be believed to hold.
+            if section.network.egress_policy == EgressPolicy::Allowlist {
+                return refuse(section.mode);
+            }
+            find_program(program).ok_or_else(|| Refusal::Program(program.clone()))?;
+            Ok(None)
+        }
+        SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite | SandboxMode::NetworkRestricted => {
+            confined::resolve(descriptor, program, host).map(Some)
+        }
+        // No runtime of either kind is driven, and a remote service runs no local command.
+        SandboxMode::Container | SandboxMode::Vm | SandboxMode::RemoteApi => refuse(section.mode),
+    }
 }
 
 /// A delegate touches nothing but by calls that have plans of their own. What would confine more

@@ -216,13 +216,14 @@ impl Turn {
         }
         self.stand(slot, (same, permitted.validated()), cx);
         let granted = permitted.validated().call_digest();
-        match ready::prepare(permitted, granted) {
+        match ready::prepare(permitted, granted, &cx.resolved.environment.host) {
             Ok(ready) => {
                 self.started_calls += 1;
                 let fact = ToolSandboxPrepared {
                     sandbox_id: cx.world.next_id("sbx_"),
                     mode: Some(ready.plan().mode.to_owned()),
                     enforcement: Some(ready.plan().enforcement.to_owned()),
+                    mechanisms: ready.plan().mechanisms(),
                 };
                 cx.call(&call, fact);
                 self.slots.put(slot, Stage::Queued(Arc::new(ready)));

@@ -16,7 +16,7 @@ use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::{Registered, Registry, alias};
 use crate::runtime::policy::{Decision, Judgement, Principal, Rules, may_expose};
-use crate::runtime::sandbox;
+use crate::runtime::sandbox::{self, host::Host};
 use crate::tool::descriptor::{LifecycleStatus, OutputExposure, SourceType};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;
@@ -33,6 +33,8 @@ pub struct Environment {
     pub budget_usd: Option<f64>,
     /// How many tools a request may show.
     pub max_tools: usize,
+    /// What commands can be confined with.
+    pub host: Host,
 }
 
 /// Everything a view depends on.
@@ -213,7 +215,8 @@ fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), Kep
 /// Whether it could run here: adapter, program, sandbox, credential, money.
 fn environment(tool: &Registered, environment: &Environment) -> Result<(), KeptOut> {
     let refuse = |reason: String| KeptOut::new("environment", reason);
-    sandbox::plan(&tool.descriptor).map_err(|refusal| refuse(refusal.to_string()))?;
+    sandbox::plan(&tool.descriptor, &environment.host)
+        .map_err(|refusal| refuse(refusal.to_string()))?;
     let credentials = &tool.descriptor.credentials;
     if let Some(held) = &environment.credentials {
         let missing = credentials.required_secrets.iter().find(|name| !held.contains(*name));

@@ -22,6 +22,7 @@ use proofmark::runtime::policy::Rules;
 use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call};
 use proofmark::runtime::resolved::{Knobs, Resolved};
+use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::session::{Parts, Session};
 use proofmark::runtime::turn::TurnEnd;
 use proofmark::runtime::view::{Availability, Environment};
@@ -65,6 +66,8 @@ pub struct Play {
     pub excluded: &'static [&'static str],
     pub secrets: Vec<(&'static str, Secret)>,
     pub workspace: Workspace,
+    /// What commands are confined with; nothing by default.
+    pub host: Host,
     pub turns: usize,
     /// Delegates, each with its script.
     pub agents: Vec<(&'static str, Vec<Step>)>,
@@ -83,6 +86,7 @@ impl Play {
             excluded: &[],
             secrets: Vec::new(),
             workspace: Workspace::default(),
+            host: Host::default(),
             turns: 1,
             agents: Vec::new(),
         }
@@ -108,7 +112,12 @@ impl Play {
             registry: Arc::new(registry),
             principal,
             rules: Arc::new(rules),
-            environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
+            environment: Environment {
+                evaluation: true,
+                max_tools: 64,
+                host: self.host.clone(),
+                ..Environment::default()
+            },
             excluded,
             availability: Arc::new(self.availability.clone()),
             knobs: self.knobs.clone(),

@@ -1,0 +1,142 @@
+//! Programs as tools. A fixed command stands in the descriptor word by word; a command line tool
+//! has a template that validated arguments fill. Neither goes through a shell. Each runs in a
+//! sandbox, or with a process group alone where its descriptor says `mode: none`.
+
+mod bare;
+mod boxed;
+mod captured;
+
+use std::sync::Mutex;
+
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::ran::{Attachment, Ran};
+use super::ready::Ready;
+use super::workspace::Workspace;
+use super::{Ended, lock};
+use crate::base::bounded::BoundedBytes;
+use crate::journal::event::call::ObservedEffects;
+use crate::journal::outcome::{Blame, Fault};
+use crate::runtime::credential::Broker;
+use crate::runtime::sandbox::Plan;
+use crate::runtime::sandbox::adapter::Adapter;
+use crate::tool::sections::{Execution, OutputParser};
+use crate::tool::template::{Template, text};
+use captured::{Captured, End};
+
+/// Runs the descriptor's command to its end, or until `stop` says that it must go. What the broker
+/// holds is not in what it leaves behind.
+pub async fn run(
+    ready: &Ready,
+    workspace: &Mutex<Workspace>,
+    broker: &Broker,
+    stop: &Notify,
+) -> Ended {
+    let execution = &ready.permitted().validated().resolved().tool().descriptor.execution;
+    let plan = ready.plan();
+    let words = match words(execution, plan, ready.args()) {
+        Ok(words) => words,
+        Err(fault) => return fault,
+    };
+    let root = match lock(workspace).root() {
+        Ok(root) => root,
+        Err(error) => return failed(Blame::Environment, error.code(), error.to_string()),
+    };
+    let with = (plan, broker.secrets());
+    let ended = match &plan.confined {
+        None => bare::run(&words, &root, with, stop).await.map(|captured| (captured, unseen())),
+        Some(confined) => {
+            let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
+            let stdin = stdin.as_ref().map(String::as_bytes);
+            let given = boxed::Given { confined, words: &words, stdin, root: &root };
+            boxed::run(given, with, stop).await
+        }
+    };
+    match ended {
+        Ok((captured, effects)) => {
+            let ran = parsed(said(captured, plan), execution.parser);
+            let command = Some(words.join(" "));
+            Ended::Ran(Box::new(Ran { command, effects, ..ran }))
+        }
+        Err(Ended::Ran(ran)) => {
+            Ended::Ran(Box::new(Ran { command: Some(words.join(" ")), ..*ran }))
+        }
+        Err(torn) => torn,
+    }
+}
+
+/// The command line: fixed, or the template with this call's arguments.
+fn words(execution: &Execution, plan: &Plan, args: &Value) -> Result<Vec<String>, Ended> {
+    if execution.command.is_empty() {
+        let message = "execution.command is empty".to_owned();
+        return Err(failed(Blame::Tool, "no_command", message));
+    }
+    if plan.adapter != Adapter::Cli {
+        return Ok(execution.command.clone());
+    }
+    let template = Template::parse(&execution.command)
+        .map_err(|error| failed(Blame::Tool, "no_command", error.to_string()))?;
+    template.fill(args).map_err(|error| failed(Blame::Model, "argument", error.to_string()))
+}
+
+fn failed(blame: Blame, code: &str, message: String) -> Ended {
+    Ended::Ran(Box::new(Ran { effects: unseen(), ..Ran::failed(blame, code, message) }))
+}
+
+/// Nothing looked at what it touched.
+fn unseen() -> ObservedEffects {
+    ObservedEffects { method: "unknown".to_owned(), ..ObservedEffects::default() }
+}
+
+/// Both streams as one text, and the fault where there is one.
+fn said(captured: Captured<'_>, plan: &Plan) -> Ran {
+    let mut attachments = Vec::new();
+    let (out, err) =
+        (stream(&captured.out, &mut attachments), stream(&captured.err, &mut attachments));
+    let output = if err.is_empty() { out } else { format!("{out}\n[stderr]\n{err}") };
+    let fault = match captured.end {
+        End::Success => None,
+        End::Failed(code, message) => Some((code, message)),
+        End::TimedOut(how) => {
+            Some(("timeout", format!("no end after {} ms; {how}", plan.timeout_ms)))
+        }
+    };
+    let fault =
+        fault.map(|(code, message)| Fault { blame: Blame::Tool, code: code.to_owned(), message });
+    Ran { fault, attachments, ..Ran::ok(output, unseen()) }
+}
+
+/// What a stream said; bytes that are no text are attached.
+fn stream(kept: &BoundedBytes<'_>, attachments: &mut Vec<Attachment>) -> String {
+    let Some(media_type) = kept.media_type() else { return kept.text() };
+    let total = kept.total();
+    attachments.push(Attachment { total, ..Attachment::new(media_type, kept.bytes()) });
+    String::new()
+}
+
+/// Reads the output of a success as its descriptor says. What is no JSON is a failure of the tool;
+/// the output is kept beside it.
+fn parsed(ran: Ran, parser: OutputParser) -> Ran {
+    if ran.fault.is_some() {
+        return ran;
+    }
+    // What was said on the other stream is no part of the value.
+    let text = ran.output.split("\n[stderr]\n").next().unwrap_or_default();
+    let read = match parser {
+        OutputParser::Text => return ran,
+        OutputParser::Json => serde_json::from_str(text),
+        OutputParser::Jsonl => {
+            let lines = text.lines().filter(|line| !line.trim().is_empty());
+            lines.map(serde_json::from_str).collect::<Result<Vec<Value>, _>>().map(Value::Array)
+        }
+    };
+    match read {
+        Ok(value) => Ran { structured: Some(value), ..ran },
+        Err(error) => {
+            let message = format!("the output is not what its parser reads: {error}");
+            let code = "output_parser".to_owned();
+            Ran { fault: Some(Fault { blame: Blame::Tool, code, message }), ..ran }
+        }
+    }
+}
