@@ -57,6 +57,26 @@ fn a_circle_ends_the_turn() {
 }
 
 #[test]
+fn refusals_are_told_apart_by_the_arguments_as_they_were_judged() {
+    let round = |call: &str, args: &str| {
+        format!(
+            "view a; model; req {call} a:1; val {call}{args}; set {call} denied told=w; app {call}; "
+        )
+    };
+    let line = |one: &str, two: &str| {
+        format!("open; user; circle 2; {}{}{LAST}", round("1", one), round("2", two))
+    };
+    for (one, two, expect) in [
+        ("", "", "c2 2 equal calls"),
+        (" args=x", " args=x", "c2 2 equal calls"),
+        (" args=x", " args=y", "not exercised"),
+        ("", " args=y", "not exercised"),
+    ] {
+        check("circles-are-noticed", "", &[(&line(one, two), expect)]);
+    }
+}
+
+#[test]
 fn refusals_go_in_circles() {
     let round = |call: &str, outcome: &str| {
         format!("view a; model; req {call} a:1; set {call} {outcome} told=w; app {call}; ")

@@ -423,6 +423,7 @@ fn withheld_not_run() {
             ("open; user; view a; req 1 a; run 1", "not exercised"),
             ("open; user; view a -x; model a,x", "`x` is advertised and not in the view"),
             ("open; user; view a,b; model a", "`b` is in the view and not advertised"),
+            ("open; user; view a,b; model a,b,b", "a name is advertised twice"),
             ("open; user; view a,b; model b,a", "holds 1"),
             ("open; user; view a -x; model; req 1 x; run 1", "c1 `x` was withheld"),
             ("open; user; view a -x; model; req 1 x; set 1 unavailable", "holds 1"),
