@@ -201,14 +201,23 @@ impl Store {
             let entry = Entry { seq: last[log], session, turn, call, cause, at, event };
             format::write_line(&entry, &mut lines[log]);
         }
+        // What a fact names must outlast the power before the fact does.
+        Self::settle(&self.root.join(DESCRIPTORS))?;
         for (log, lines) in lines.iter().enumerate().filter(|(_, lines)| !lines.is_empty()) {
             let path = self.root.join(LOGS[log]);
             self.append_lines(log, &path, lines).map_err(|error| failed(&path, &error))?;
             self.logs[log].last = last[log];
         }
+        Self::settle(&self.root)?;
         self.entries += facts.len() as u64;
         self.book.put(book);
         Ok(())
+    }
+
+    /// Names that were made or changed in a folder are on disk.
+    fn settle(folder: &Path) -> Result<(), StoreError> {
+        let synced = File::open(folder).and_then(|opened| opened.sync_all());
+        synced.map_err(|error| failed(folder, &error))
     }
 
     fn append_lines(&mut self, log: usize, path: &Path, lines: &[u8]) -> io::Result<()> {

@@ -163,6 +163,9 @@ fn damage_is_told_with_its_place() {
         let [told] = problems.as_slice() else { panic!("{expected}: {problems:#?}") };
         assert!(told.to_string().contains(expected), "{expected}: {told}");
     }
+    fs::write(&path, b"{\"type\":\"\xff\"}\n").unwrap();
+    let Err(StoreError::Problems(problems)) = Store::read(folder.path()) else { panic!() };
+    assert!(problems[0].to_string().contains("registry.jsonl:1:10: not UTF-8"), "{problems:?}");
 }
 
 /// Facts that are in order one by one, and out of order together, are refused whole.
