@@ -124,7 +124,7 @@ struct ViewKey {
     // In no order: a view does not depend on which search came first.
     activated: BTreeSet<ToolId>,
     failures: BTreeMap<ToolId, u32>,
-    principal: (String, BTreeSet<String>),
+    principal: Principal,
     // A compiled view carries its tools as this dialect spells them.
     dialect: (Dialect, TextRules),
 }
@@ -218,7 +218,7 @@ impl Resolved {
             matched,
             activated: activated.iter().cloned().collect(),
             failures: failures.clone(),
-            principal: (self.principal.id.clone(), self.principal.scopes.clone()),
+            principal: self.principal.clone(),
             dialect: (self.knobs.dialect, self.knobs.text),
         }
     }

@@ -1,10 +1,17 @@
 //! What policy decides: one row of `tests/data/policy-matrix.csv` per question.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proofmark::runtime::catalog::Registry;
+use proofmark::runtime::credential::Broker;
+use proofmark::runtime::guard::Hooks;
 use proofmark::runtime::policy::{Principal, Rules, decide, may_expose};
+use proofmark::runtime::resolved::{Knobs, Resolved};
+use proofmark::runtime::view::Environment;
+use proofmark::runtime::view::compile::MAY_EXPOSE;
 use proofmark::tool::id::ToolId;
+use proofmark::tool::intent::Intent;
 use serde_json::{Value, json};
 
 use crate::tools::{dev, sections, tool};
@@ -88,4 +95,36 @@ fn every_row_of_the_matrix() {
     }
     assert!(wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(rows >= 150, "{rows} rows");
+}
+
+/// Sessions of one suite share compiled views, whoever acts in them.
+#[test]
+fn a_view_is_shared_by_none_that_policy_tells_apart() {
+    let registry = Arc::new(Registry::new(vec![tool("t.x", "L0", "")]).unwrap());
+    let people = ["s1 @acme", "s1 @other", "s1", "s2"].map(dev);
+    let entry = json!({"id": "acme", "decision": "deny", "when": {"tenants": ["acme"]},
+        "reason": "said so", "examples": [{"tool": "t.x", "tenant": "acme"}]});
+    let scoped = json!({"id": "scoped", "decision": "deny", "when": {"scopes": ["s2"]},
+        "reason": "said so", "examples": [{"tool": "t.x", "scopes": ["s2"]}]});
+    let rules = Arc::new(parse(&[entry, scoped], &registry, &people[2]).unwrap());
+    let views = Arc::default();
+    let shown = people.map(|principal| {
+        let resolved = Resolved {
+            hooks: Hooks::default(),
+            registry: Arc::clone(&registry),
+            principal,
+            rules: Arc::clone(&rules),
+            environment: Environment { evaluation: true, max_tools: 9, ..Environment::default() },
+            excluded: Default::default(),
+            availability: Arc::default(),
+            knobs: Knobs::default(),
+            intent: ("rules".to_owned(), Intent::default()),
+            broker: Broker::default(),
+            receipt_key: None,
+            views: Arc::clone(&views),
+        };
+        let view = resolved.view(&Default::default(), &Default::default(), "", MAY_EXPOSE);
+        view.view.exposed.len()
+    });
+    assert_eq!(shown, [0, 1, 1, 0]);
 }

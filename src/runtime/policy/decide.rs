@@ -16,7 +16,7 @@ use crate::tool::descriptor::{ApprovalPolicy, AuditLevel, SandboxMode};
 use crate::tool::risk::Level;
 
 /// Who acts, for whom, and with which scopes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal {
     /// The id.
     pub id: String,
