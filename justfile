@@ -51,6 +51,7 @@ bench:
     cargo bench --bench stream
     cargo bench --bench trials
     cargo bench --bench turn
+    cargo bench --bench view
 
 # Licences and sources of dependencies
 deny:
