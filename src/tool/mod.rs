@@ -2,7 +2,7 @@
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
 //! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
-//! `matcher`, `short`, `undo`.
+//! `matcher`, `short`, `undo`, `words`.
 
 pub mod descriptor;
 pub mod effect;
@@ -16,3 +16,4 @@ pub mod sections;
 pub mod short;
 pub mod strict;
 pub mod undo;
+pub mod words;
