@@ -7,6 +7,7 @@ pub mod exit;
 pub mod init;
 mod kept;
 pub mod laws;
+pub mod lint;
 pub mod output;
 pub mod run;
 pub mod schema;
@@ -44,6 +45,8 @@ enum Command {
     Init(init::InitArgs),
     /// Bless the results of a run as the new baseline
     Accept(accept::AcceptArgs),
+    /// Judge tool descriptors: of suites, of files, of an MCP server
+    Lint(lint::LintArgs),
     /// Judge a journal by the laws
     Check(check::CheckArgs),
     /// The table of laws
@@ -69,6 +72,7 @@ impl Command {
             Self::Laws(args) => args.format,
             Self::Mutants(args) => args.format,
             Self::Sim(args) => args.format,
+            Self::Lint(args) => args.format(),
             Self::Schema(_) => Format::Json,
         }
     }
@@ -102,6 +106,7 @@ pub fn main() -> Exit {
         Command::Tools(args) => tools::tools(&args, &mut output),
         Command::Init(args) => init::init(&args, &mut output),
         Command::Accept(args) => accept::accept(&args, &mut output),
+        Command::Lint(args) => lint::lint(&args, &mut output),
         Command::Check(args) => check::check(&args, &mut output),
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),

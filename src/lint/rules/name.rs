@@ -54,10 +54,10 @@ pub(in crate::lint) const RULES: [Rule; 7] = [
                  take one tool for the other.",
         fix: "choose words that differ more",
         good: &[
-            r#"[{"name":"create_ticket"},{"name":"delete_ticket","description":"Remove one entry for good."}]"#,
+            r#"[{"name":"create_ticket"},{"name":"delete_ticket","description":"Remove one entry for good, with its whole history."}]"#,
         ],
         bad: &[
-            r#"[{"name":"install_label"},{"name":"reinstall_label","description":"Remove one entry for good."}]"#,
+            r#"[{"name":"install_label"},{"name":"reinstall_label","description":"Remove one entry for good, with its whole history."}]"#,
         ],
         judge: Judge::Server(near_names),
         ..RULE

@@ -250,9 +250,8 @@ fn model_confirms(tool: &Subject, _: &Server) -> Vec<Found> {
         tool.descriptor.as_ref().and_then(|one| one.permissions.approval_marker.as_deref());
     let confirms = |property: &Property<'_>| {
         let words = words(property.name);
-        let says = |word: &String| {
-            ["confirm", "confirmed", "confirmation", "approved"].contains(&word.as_str())
-        };
+        let says =
+            |word: &String| ["confirm", "confirmed", "confirmation"].contains(&word.as_str());
         walk::has_type(property.schema, "boolean")
             && (words.first().is_some_and(says) || words.last().is_some_and(says))
             && marker != Some(property.name)
