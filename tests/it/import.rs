@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support;
 
 /// The saved listings by file name, unpacked; `None` where they, or `gzip`, are absent.
-fn listings() -> Option<BTreeMap<String, String>> {
+pub fn listings() -> Option<BTreeMap<String, String>> {
     let folder = support::data()?.join("mcp-tools");
     let mut texts = BTreeMap::new();
     for entry in folder.read_dir().unwrap() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lint::prose::{patterns, shown};
+use crate::lint::prose::{list, patterns, shown};
 use crate::lint::rule::{Found, Judge, Level, Place, RULE, Rule};
 use crate::lint::subject::{Server, Subject};
 use crate::lint::walk::{self, Property};
@@ -198,13 +198,11 @@ fn null_default(tool: &Subject, _: &Server) -> Vec<Found> {
             && !types.is_empty()
             && !types.contains(&"null")
     };
-    let all = walk::properties(&tool.input).into_iter().filter(bad);
-    all.map(|property| {
-        let types = walk::types(property.schema).join(" or ");
-        let message = format!("the default of `{}` is null, its type is {types}", property.name);
-        at(property, message)
-    })
-    .collect()
+    let all: Vec<Property<'_>> = walk::properties(&tool.input).into_iter().filter(bad).collect();
+    let names: Vec<&str> = all.iter().map(|property| property.name).collect();
+    let message = || format!("the default of {} is null, and the type is not", list(&names));
+    let first = all.first().map(|property| Place::property(property.pointer.clone()));
+    first.map(|place| Found::new(place, message())).into_iter().collect()
 }
 
 fn wrong_default(tool: &Subject, _: &Server) -> Vec<Found> {

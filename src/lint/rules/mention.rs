@@ -181,14 +181,15 @@ fn phantom_tool(tool: &Subject, server: &Server) -> Vec<Found> {
     if matches.is_empty() {
         return Vec::new();
     }
-    let others = other_names(server);
+    // Names of parameters and values: looked for only where a name is no tool's.
+    let mut others: Option<BTreeSet<&str>> = None;
     let mut told = BTreeSet::new();
     for one in matches {
         let after = one.get(2).map(|word| word.as_str().trim()).unwrap_or_default();
         let Some(name) = one.get(1).or_else(|| one.get(3)) else { continue };
         let text = name.as_str();
         let ends = |tool: &Subject| tool.name.ends_with(text) || tool.id.ends_with(text);
-        let known = others.contains(text) || server.tools.iter().any(ends);
+        let known = server.tools.iter().any(ends);
         // `use x=1` and `use x: 1` are about a parameter.
         let rest = tool.description.get(name.end()..).unwrap_or_default();
         let given =
@@ -205,6 +206,7 @@ fn phantom_tool(tool: &Subject, server: &Server) -> Vec<Found> {
             || !(does || called)
             || (given && ended)
             || OTHER_KINDS.contains(&after)
+            || others.get_or_insert_with(|| other_names(server)).contains(text)
             || !told.insert(text)
         {
             continue;
