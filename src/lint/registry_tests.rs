@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::lint::check::{Levels, check};
-use crate::lint::rule::{Level, Scope};
+use crate::lint::rule::{Judge, Level, Scope};
 use crate::lint::subject::{Server, Subject};
 use crate::tool::manifest;
 
@@ -32,7 +32,8 @@ schema: proofmark/tool@1
 toolId: shelf.read
 description: {summary: Return the text of one book of the shelf.}
 intent: {actionTypes: [read]}
-schemas: {inputSchema: {type: object, properties: {title: {type: string, description: On its back.}}}}
+schemas:
+  inputSchema: {type: object, properties: {title: {type: string, description: On its back.}}}
 effects: {reads: ['database:books'], writes: []}
 ";
 const RUN: &str = "\
@@ -143,7 +144,7 @@ fn servers(example: &str, own: bool) -> Vec<Server> {
 
 /// The rules of the level that find something when all rules of that level are on.
 fn found(example: &str, rule: &Rule) -> BTreeSet<&'static str> {
-    let own = rules::authority::RULES.iter().any(|one| one.name == rule.name);
+    let own = authority::RULES.iter().any(|one| one.name == rule.name);
     let mut levels = Levels::default();
     rule.profiles.iter().for_each(|profile| levels.profile(*profile));
     if rule.level == Level::Off {
@@ -153,8 +154,6 @@ fn found(example: &str, rule: &Rule) -> BTreeSet<&'static str> {
     let findings = check(&servers(example, own), &levels);
     findings.iter().filter(|one| levels.of(one.rule) == level).map(|one| one.rule.name).collect()
 }
-
-use super::super::rules;
 
 #[test]
 fn each_rule_flags_its_bad_examples_and_no_good_one() {
@@ -176,8 +175,6 @@ fn each_rule_flags_its_bad_examples_and_no_good_one() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
-
-use crate::lint::rule::Judge;
 
 #[test]
 fn rules_have_names_of_their_own_and_say_why() {

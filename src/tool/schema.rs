@@ -86,8 +86,8 @@ impl CompiledSchema {
     }
 }
 
-/// Whether a schema is one by its own dialect (2020-12 when it declares none that is known), without
-/// compiling it. A reference is not followed.
+/// Whether a schema is one by its own dialect, 2020-12 when it declares none that is known. It is
+/// not compiled, and no reference is followed.
 ///
 /// # Errors
 /// The first thing that its dialect does not allow.
