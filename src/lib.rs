@@ -5,7 +5,7 @@
 //!  L5  report
 //!  L4  eval            sim                  (siblings: neither imports the other)
 //!  L3  runtime         law                  (siblings: law must not know the runtime)
-//!  L2  journal
+//!  L2  journal         lint                 (siblings: neither imports the other)
 //!  L1  tool
 //!  L0  base
 //! ```
@@ -21,6 +21,7 @@ pub mod cli;
 pub mod eval;
 pub mod journal;
 pub mod law;
+pub mod lint;
 pub mod report;
 pub mod runtime;
 pub mod sim;

@@ -14,16 +14,17 @@ const FILE_LINES: usize = 500;
 const LINE_COLUMNS: usize = 100;
 
 /// What each layer may import, besides itself.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("base", &[]),
     ("tool", &["base"]),
     ("journal", &["base", "tool"]),
-    ("runtime", &["base", "tool", "journal"]),
+    ("lint", &["base", "tool"]),
+    ("runtime", &["base", "tool", "journal", "lint"]),
     ("law", &["base", "tool", "journal"]),
     ("sim", &["base", "tool", "journal", "runtime", "law"]),
-    ("eval", &["base", "tool", "journal", "runtime", "law"]),
-    ("report", &["base", "tool", "journal", "law", "eval"]),
-    ("cli", &["base", "tool", "journal", "runtime", "law", "sim", "eval", "report"]),
+    ("eval", &["base", "tool", "journal", "lint", "runtime", "law"]),
+    ("report", &["base", "tool", "journal", "lint", "law", "eval"]),
+    ("cli", &["base", "tool", "journal", "lint", "runtime", "law", "sim", "eval", "report"]),
 ];
 
 /// Folders of the runtime in the order of a call's flow; each may import only those before it.

@@ -1,7 +1,7 @@
 //! Words without domain: canonical text, digests, bounds, secrets, positions in files, the world.
 //!
 //! Nothing here knows what a tool is. Reading order: `digest`, `canon`, `problem`, `document`,
-//! `secret`, `redact`, `media`, `bounded`, `jsonl`, `world`, `choice`, `yaml`.
+//! `secret`, `redact`, `media`, `bounded`, `jsonl`, `locate`, `world`, `choice`, `yaml`.
 
 pub mod bounded;
 pub mod canon;
@@ -10,6 +10,7 @@ pub mod choice;
 pub mod digest;
 pub mod document;
 pub mod jsonl;
+pub mod locate;
 pub mod media;
 pub mod printable;
 pub mod problem;

@@ -8,7 +8,7 @@ use std::process::{ExitCode, Termination};
 pub enum Exit {
     /// Everything holds.
     Pass = 0,
-    /// A gate failed, a law broke, or the baseline differs.
+    /// A gate failed, a law broke, the baseline differs, or a descriptor has errors.
     Fail = 1,
     /// The command line is wrong.
     Usage = 2,
@@ -32,7 +32,7 @@ pub enum Exit {
 pub const HELP: &str = "\
 Exit codes:
   0    pass
-  1    a gate failed, a law broke, or the baseline differs
+  1    a gate failed, a law broke, the baseline differs, or a descriptor has errors
   2    usage
   3    inputs invalid
   4    nothing selected

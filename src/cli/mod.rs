@@ -8,6 +8,7 @@ pub mod exit;
 pub mod init;
 mod kept;
 pub mod laws;
+pub mod lint;
 pub mod output;
 pub mod registry;
 pub mod run;
@@ -50,6 +51,8 @@ enum Command {
     Registry(registry::RegistryArgs),
     /// Talk to an agent with a suite's tools, and be asked for approvals
     Chat(chat::ChatArgs),
+    /// Judge tool descriptors: of suites, of files, of an MCP server
+    Lint(lint::LintArgs),
     /// Judge a journal by the laws
     Check(check::CheckArgs),
     /// The table of laws
@@ -77,6 +80,7 @@ impl Command {
             Self::Mutants(args) => args.format,
             Self::Sim(args) => args.format,
             Self::Chat(_) => Format::Human,
+            Self::Lint(args) => args.format(),
             Self::Schema(_) => Format::Json,
         }
     }
@@ -112,6 +116,7 @@ pub fn main() -> Exit {
         Command::Accept(args) => accept::accept(&args, &mut output),
         Command::Registry(args) => registry::registry(&args, &mut output),
         Command::Chat(args) => chat::chat(&args, &mut output),
+        Command::Lint(args) => lint::lint(&args, &mut output),
         Command::Check(args) => check::check(&args, &mut output),
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),

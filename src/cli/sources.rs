@@ -1,6 +1,6 @@
 //! Tools that do not stand in manifests: live MCP servers, tool lists, saved listings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use crate::base::digest::Digest;
@@ -89,16 +89,21 @@ async fn live(folder: &Path, source: &McpSource) -> Result<(Imported, Digest), C
     // As it stands in the suite, without this machine's folders.
     snapshot.command = without_secrets(&source.command);
     let name = source.server.clone().unwrap_or_else(|| short_name(&source.command));
-    keep(folder, &name, &snapshot)?;
+    keep(folder, source, &snapshot)?;
     let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
     Ok((imported, snapshot.digest()))
 }
 
+/// Where a live listing of a suite is kept.
+pub fn kept(folder: &Path, source: &McpSource) -> PathBuf {
+    let name = source.server.clone().unwrap_or_else(|| short_name(&source.command));
+    folder.join(".listings").join(format!("{}.json", ServerName::sanitized(&name).as_str()))
+}
+
 /// Keeps a live listing beside the suite, in a folder that is not committed, to be looked at.
-fn keep(folder: &Path, name: &str, snapshot: &Snapshot) -> Result<(), CliError> {
-    let kept = folder.join(".listings");
-    let file = kept.join(format!("{}.json", ServerName::sanitized(name).as_str()));
-    std::fs::create_dir_all(&kept)
+fn keep(folder: &Path, source: &McpSource, snapshot: &Snapshot) -> Result<(), CliError> {
+    let file = kept(folder, source);
+    std::fs::create_dir_all(folder.join(".listings"))
         .and_then(|()| std::fs::write(&file, snapshot.to_text()))
         .map_err(|error| CliError::Environment(format!("cannot write {}: {error}", shown(&file))))
 }

@@ -78,7 +78,8 @@ pub fn tools(args: &ToolsArgs, output: &mut Output) -> Result<Exit, CliError> {
     Ok(Exit::Pass)
 }
 
-fn prompts(suite: &Suite) -> BTreeMap<String, usize> {
+/// How many golden prompts expect each tool, by id.
+pub(super) fn prompts(suite: &Suite) -> BTreeMap<String, usize> {
     let mut count = BTreeMap::new();
     for case in suite.cases.iter().filter(|case| !case.is_stub()) {
         for call in case.expect.alternatives.iter().flatten() {

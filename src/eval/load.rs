@@ -101,6 +101,11 @@ pub fn read_suite_file(folder: &Path) -> Result<(Document, SuiteFile), Vec<Probl
     Ok((document, file))
 }
 
+/// The files of descriptors, and of listings, below a path; none where it cannot be read.
+pub fn manifests(path: &Path) -> Vec<PathBuf> {
+    files_below(path, &["yaml", "yml", "json"]).unwrap_or_default()
+}
+
 /// Loads a suite.
 ///
 /// # Errors

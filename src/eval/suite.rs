@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntry};
 use super::knobs::{LoopLimitsEntry, ScopeName};
 use crate::base::digest::Digest;
+use crate::lint::Level;
 use crate::runtime::dialect::{Dialect, TextRules};
 use crate::runtime::policy::Principal;
 use crate::tool::strict::{Format, LazyFormat};
@@ -65,6 +66,10 @@ pub struct SuiteFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RiskCapEntry")]
     pub risk_cap: Option<RiskCapEntry>,
+    /// How descriptors are judged by `lint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LintEntry")]
+    pub lint: Option<LintEntry>,
     /// Credentials the broker holds; whatever tools require when absent.
     #[serde(default)]
     pub credentials: Option<Vec<String>>,
@@ -106,6 +111,36 @@ fn one() -> u32 {
 
 fn chooser() -> Vec<String> {
     vec!["chooser".to_owned()]
+}
+
+/// How descriptors are judged by `lint`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LintEntry {
+    /// The level of rules that shall have another one than their own, by name.
+    pub levels: BTreeMap<String, LevelName>,
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names of the levels that `lint` has")]
+pub enum LevelName {
+    Off,
+    Info,
+    Warning,
+    Error,
+}
+
+impl From<LevelName> for Level {
+    fn from(name: LevelName) -> Self {
+        match name {
+            LevelName::Off => Self::Off,
+            LevelName::Info => Self::Info,
+            LevelName::Warning => Self::Warning,
+            LevelName::Error => Self::Error,
+        }
+    }
 }
 
 /// Where descriptors come from.

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod json;
 pub mod jsonl;
 pub mod junit;
+pub mod lint;
 pub mod markdown;
 pub mod progress;
 pub mod show;

@@ -2,7 +2,7 @@
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
 //! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
-//! `matcher`, `short`, `template`, `undo`.
+//! `matcher`, `short`, `template`, `undo`, `words`.
 
 pub mod descriptor;
 pub mod effect;
@@ -17,3 +17,4 @@ pub mod short;
 pub mod strict;
 pub mod template;
 pub mod undo;
+pub mod words;

@@ -55,14 +55,7 @@ impl CompiledSchema {
                 options.with_pattern_options(patterns).build(schema)
             }
         };
-        let validator = build(true).or_else(|_| build(false)).map_err(|error| {
-            let (path, mut found) = (error.instance_path().to_string(), Vec::new());
-            let shown = error.masked().to_string();
-            describe(error.kind(), &path, &shown, &mut found);
-            let first = found.into_iter().next();
-            let (path, reason) = first.map_or((path, shown), |e| (e.path, e.message));
-            SchemaProblem { path, reason }
-        })?;
+        let validator = build(true).or_else(|_| build(false)).map_err(|error| first(&error))?;
         let requires_nothing = validator.is_valid(&Value::Object(serde_json::Map::new()));
         Ok(Self { validator, requires_nothing })
     }
@@ -91,6 +84,34 @@ impl CompiledSchema {
         errors.dedup();
         errors
     }
+}
+
+/// Whether a schema is one by its own dialect, 2020-12 when it declares none that is known. It is
+/// not compiled, and no reference is followed.
+///
+/// # Errors
+/// The first thing that its dialect does not allow.
+pub fn by_its_dialect(schema: &Value) -> Result<(), SchemaProblem> {
+    use jsonschema::{draft4, draft6, draft7, draft201909, draft202012};
+    let declared = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let judged = match declared {
+        _ if declared.contains("draft-04") => draft4::meta::validate(schema),
+        _ if declared.contains("draft-06") => draft6::meta::validate(schema),
+        _ if declared.contains("draft-07") => draft7::meta::validate(schema),
+        _ if declared.contains("2019-09") => draft201909::meta::validate(schema),
+        _ => draft202012::meta::validate(schema),
+    };
+    judged.map_err(|error| first(&error))
+}
+
+/// What a schema fails by, in short.
+fn first(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
+    let (path, mut found) = (error.instance_path().to_string(), Vec::new());
+    let shown = error.masked().to_string();
+    describe(error.kind(), &path, &shown, &mut found);
+    let first = found.into_iter().next();
+    let (path, reason) = first.map_or((path, shown), |e| (e.path, e.message));
+    SchemaProblem { path, reason }
 }
 
 fn describe(kind: &ValidationErrorKind, path: &str, shown: &str, out: &mut Vec<ArgumentError>) {

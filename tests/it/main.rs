@@ -28,6 +28,7 @@ mod lifecycle;
 mod lifecycle_ends;
 mod lifecycle_sabotage;
 mod lifecycle_sabotage_calls;
+mod lint;
 mod metatool;
 mod played;
 mod policy;

@@ -299,6 +299,12 @@ impl Store {
         if problems.is_empty() { Ok(descriptors) } else { Err(StoreError::Problems(problems)) }
     }
 
+    /// The files of all tools that are enabled in some scope.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let enabled = self.book.iter().filter(|(_, standing)| !standing.scopes.is_empty());
+        enabled.filter_map(|(_, one)| one.version.map(|version| self.path_of(&version))).collect()
+    }
+
     fn path_of(&self, version: &Digest) -> PathBuf {
         self.root.join(DESCRIPTORS).join(format!("{}.yaml", version.hex()))
     }

@@ -19,10 +19,10 @@ pub mod snapshot;
 
 use std::fmt;
 
-pub use effects::words;
 pub use names::ServerName;
 
 use crate::tool::descriptor::Descriptor;
+pub use crate::tool::words::words;
 
 /// What became of a list of tools. Every element of the list is in `descriptors`, or is named by a
 /// problem that is [`Severity::Lost`].
