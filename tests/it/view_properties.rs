@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use proofmark::base::canon::content_digest;
 use proofmark::runtime::catalog::Registry;
 use proofmark::runtime::view::activation::search_tool;
 use proofmark::runtime::view::availability::{Deferred, McpPolicy, RiskCap};
@@ -13,6 +14,7 @@ use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::id::ToolId;
 use proofmark::tool::risk::Level;
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::tools::{Scene, tool};
 use crate::view_availability::{group, id, lines, mcp, places};
@@ -119,6 +121,8 @@ proptest! {
         let permuted = again(&scene, shuffled, scene.availability.clone()).view();
         prop_assert_eq!(lines(&permuted), lines(&view));
         prop_assert_eq!(permuted.digest, view.digest);
+        let content = json!({"exposed": &view.exposed, "withheld": &view.withheld});
+        prop_assert_eq!(content_digest("view", &content), view.digest);
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::json;
+use serde::Serialize;
 
 use super::activation::{ActivatedSet, is_search};
 use super::availability::Availability;
 use super::group::{self, GroupMode, Matched, Standing};
 use super::lease::{Lease, View};
 use super::scope::{EXCLUDED, KeptOut, scoped};
-use crate::base::canon;
+use crate::base::digest::Digest;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::{Registered, Registry, alias};
@@ -21,6 +21,7 @@ use crate::tool::descriptor::{LifecycleStatus, OutputExposure, SourceType};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
+use crate::tool::risk::Level;
 
 /// What is at hand where calls would run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -109,7 +110,7 @@ pub fn compile(request: &ViewRequest<'_>) -> View {
     }
     // What was searched for comes first, then the best intent match; among equals the milder
     // level, then fewer recent failures, then id.
-    candidates.sort_by_key(|candidate| {
+    candidates.sort_by_cached_key(|candidate| {
         let failures = request.failures.get(candidate.tool.id()).copied().unwrap_or(0);
         let id = candidate.tool.id().clone();
         let found = (Reverse(candidate.asked), Reverse(candidate.relevance));
@@ -261,9 +262,8 @@ fn assemble(
         leases.push(Lease { tool, name });
     }
     let waiting = waiting.into_iter().map(|tool| Lease { name: name_of(tool.id()), tool });
-    let content = json!({"exposed": exposed, "withheld": withheld});
     View {
-        digest: canon::content_digest("view", &content),
+        digest: digest(&exposed, &withheld),
         advertised: leases.iter().map(|lease| lease.name.clone()).collect(),
         leases,
         waiting: waiting.collect(),
@@ -271,6 +271,55 @@ fn assemble(
         withheld: withheld.into(),
         names: by_name,
     }
+}
+
+/// Digest of the canonical JSON of what is exposed and withheld (RFC 8785). The members stand here
+/// in the order of their names, so that a large view is spelled once and no tree is built of it.
+fn digest(exposed: &[ExposedTool], withheld: &[WithheldTool]) -> Digest {
+    #[derive(Serialize)]
+    struct Content<'a> {
+        exposed: Vec<Exposed<'a>>,
+        withheld: Vec<Withheld<'a>>,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Exposed<'a> {
+        decision: &'a str,
+        level: Level,
+        name: &'a str,
+        projection: &'a str,
+        reason: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        source: Option<&'a str>,
+        tool_id: &'a ToolId,
+        tool_version: &'a Digest,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Withheld<'a> {
+        filter: &'a str,
+        reason: &'a str,
+        tool_id: &'a ToolId,
+    }
+    let exposed = exposed.iter().map(|tool| Exposed {
+        decision: &tool.decision,
+        level: tool.level,
+        name: &tool.name,
+        projection: &tool.projection,
+        reason: &tool.reason,
+        source: tool.source.as_deref(),
+        tool_id: &tool.tool_id,
+        tool_version: &tool.tool_version,
+    });
+    let withheld = withheld.iter().map(|tool| Withheld {
+        filter: &tool.filter,
+        reason: &tool.reason,
+        tool_id: &tool.tool_id,
+    });
+    let content = Content { exposed: exposed.collect(), withheld: withheld.collect() };
+    // Plain data: writing it to memory cannot fail.
+    let text = serde_json::to_string(&content).unwrap_or_default();
+    Digest::of("view", text.as_bytes())
 }
 
 fn expose(tool: &Registered, name: &str, judgement: &Judgement, reason: String) -> ExposedTool {
