@@ -56,12 +56,13 @@ impl Turn {
     /// Starts what may start now.
     pub(super) fn start_ready(&mut self, cx: &mut Lent<'_>) {
         let parallel = self.plan.as_ref().is_some_and(|plan| plan.parallel);
-        for slot in 0..self.slots.len() {
+        let first = self.slots.first_open();
+        for slot in first..self.slots.len() {
             let open = |stage: &Stage| !stage.is_out();
             match &self.slots.get(slot).stage {
                 Stage::Queued(ready) => {
                     let tool = ready.permitted().validated().resolved().tool();
-                    let blocked = self.slots.iter().take(slot).any(|earlier| {
+                    let blocked = self.slots.iter().take(slot).skip(first).any(|earlier| {
                         open(&earlier.stage)
                             && (!parallel || self.clashes(&earlier.stage, tool, cx))
                     });

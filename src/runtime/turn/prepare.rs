@@ -347,7 +347,7 @@ impl Turn {
     /// Calls of tools that waited behind a search of the same reply, once everything else of it is
     /// settled: they are not run, but may be told to be called again.
     pub(super) fn release(&mut self, cx: &mut Lent<'_>) {
-        if self.slots.iter().any(|slot| !slot.stage.is_out()) {
+        if self.slots.find(|stage| !stage.is_out()).is_some() {
             return;
         }
         while let Some(slot) = self.slots.find(|stage| matches!(stage, Stage::Held(_))) {

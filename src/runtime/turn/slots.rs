@@ -163,12 +163,26 @@ pub struct Slot {
 #[derive(Debug, Default)]
 pub struct Slots {
     slots: Vec<Slot>,
+    /// So many at the front are settled, and stay so: nothing is looked for among them.
+    done: usize,
 }
 
 impl Slots {
     /// One open slot per call, in model order.
     pub fn for_batch(slots: Vec<Slot>) -> Self {
-        Self { slots }
+        let mut slots = Self { slots, done: 0 };
+        slots.pass();
+        slots
+    }
+
+    fn pass(&mut self) {
+        let settled = |slot: &Slot| slot.stage.is_settled();
+        self.done += self.slots[self.done..].iter().take_while(|slot| settled(slot)).count();
+    }
+
+    /// The number of the first slot that is not settled; how many there are when all are.
+    pub fn first_open(&self) -> usize {
+        self.done
     }
 
     /// How many there are.
@@ -214,6 +228,7 @@ impl Slots {
         let place = &mut self.slots[slot].stage;
         assert!(!place.is_settled(), "slot {slot} is settled twice");
         *place = stage;
+        self.pass();
     }
 
     /// Puts back what was taken by mistake.
@@ -221,14 +236,15 @@ impl Slots {
         self.slots[slot].stage = stage;
     }
 
-    /// The first slot of which something holds.
+    /// The first slot that is not settled and of which something holds.
     pub fn find(&self, holds: impl Fn(&Stage) -> bool) -> Option<usize> {
-        self.slots.iter().position(|slot| holds(&slot.stage))
+        let holds = |slot: &Slot| !slot.stage.is_settled() && holds(&slot.stage);
+        Some(self.done + self.slots[self.done..].iter().position(holds)?)
     }
 
     /// Whether all have their outcome.
     pub fn all_settled(&self) -> bool {
-        self.slots.iter().all(|slot| slot.stage.is_settled())
+        self.done == self.slots.len()
     }
 
     /// Takes all ends in an order of slots, with their calls.
@@ -238,7 +254,7 @@ impl Slots {
     pub fn drain(&mut self, order: &[usize]) -> Vec<(Arc<str>, SlotEnd)> {
         assert!(self.all_settled(), "a slot is still open");
         let mut slots: Vec<Option<Slot>> =
-            std::mem::take(&mut self.slots).into_iter().map(Some).collect();
+            std::mem::take(self).slots.into_iter().map(Some).collect();
         let taken = order.iter().filter_map(|index| slots.get_mut(*index)?.take());
         taken
             .filter_map(|slot| match slot.stage {
