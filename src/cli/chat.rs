@@ -81,15 +81,15 @@ pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
     let talk = async {
         tokio::select! {
             biased;
-            () = talk((&mut session, suite), &keys, &mut record, output) => {}
-            () = work => {}
+            () = talk((&mut session, suite), &keys, &mut record, output) => Ok(()),
+            why = work => Err(CliError::Environment(format!("the back-channel ended: {why}"))),
         }
     };
     let ended = interruptible(&runtime, talk);
     // Whoever reads the keyboard cannot be told to stop, and nobody waits for them.
     runtime.shutdown_background();
-    ended?;
     record.close()?;
+    ended??;
     Ok(Exit::Pass)
 }
 
@@ -178,11 +178,11 @@ fn parts(suite: &Suite, case: &Case, approver: Box<dyn Approver>) -> Parts {
     Parts { approver, sinks: vec![Box::new(shown)], ..parts }
 }
 
-type Opened = (Box<dyn Approver>, BoxFuture<'static, ()>);
+type Opened = (Box<dyn Approver>, BoxFuture<'static, String>);
 
-/// Opens a door, with the work that keeps it open.
+/// Opens a door, with the work that keeps it open; it ends only where that fails.
 async fn door(door: Door, keys: &Typed, output: &mut Output) -> Result<Opened, CliError> {
-    let pending = || Box::pin(std::future::pending()) as BoxFuture<'static, ()>;
+    let pending = || Box::pin(std::future::pending()) as BoxFuture<'static, String>;
     match door {
         Door::None => Ok((Box::new(Refusing), pending())),
         Door::Terminal => {
@@ -203,7 +203,8 @@ async fn door(door: Door, keys: &Typed, output: &mut Output) -> Result<Opened, C
             let channel = BackChannel::default();
             let served = channel.clone();
             let work = Box::pin(async move {
-                let _closed = served.serve(listener, Secret::new(token)).await;
+                let ended = served.serve(listener, Secret::new(token)).await;
+                ended.map_or_else(|error| error.to_string(), |()| "nobody listens".to_owned())
             });
             Ok((Box::new(channel), work))
         }

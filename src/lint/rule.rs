@@ -211,6 +211,14 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// What it finds in a tool that stands alone; nothing where it looks at more than one.
+    pub fn judge_alone(&self, tool: &Subject) -> Vec<Found> {
+        match self.judge {
+            Judge::Tool(judge) => judge(tool, &Server::default()),
+            Judge::Server(_) | Judge::Several(_) | Judge::Elsewhere(_) => Vec::new(),
+        }
+    }
+
     /// What it looks at.
     pub fn scope(&self) -> Scope {
         match self.judge {

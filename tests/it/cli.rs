@@ -19,7 +19,7 @@ schemas: {inputSchema: {type: object, properties: {title: {type: string}}, requi
 effects: {reads: ['database:books'], writes: []}
 ";
 
-const LEND: &str = "\
+pub const LEND: &str = "\
 schema: proofmark/tool@1
 toolId: shelf.lend
 description: {summary: Lend a novel to a member of the library.}

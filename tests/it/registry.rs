@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::cli::LEND;
 use crate::command;
 
 fn words(args: &str) -> Vec<&str> {
@@ -28,15 +29,6 @@ fn check_law(folder: &Path, name: &str, verdict: &str, checked: u64) {
     let own = laws.iter().find(|law| law["name"] == name).unwrap();
     assert_eq!((&own["verdict"], &own["checked"]), (&verdict.into(), &checked.into()), "{name}");
 }
-
-const LEND: &str = "\
-schema: proofmark/tool@1
-toolId: shelf.lend
-description: {summary: Lend a novel to a member of the library.}
-intent: {actionTypes: [memory_write]}
-schemas: {inputSchema: {type: object, properties: {member: {type: string}}}}
-effects: {reads: [], writes: ['memory:loans']}
-";
 
 const SUITE: &str = "\
 schema: proofmark/suite@1

@@ -1,5 +1,5 @@
 //! What a descriptor must say about its authority and its confinement (seed B section 10 and
-//! invariants 13 and 14). Names are those of the checks at registration.
+//! invariants 13 and 14). Registration holds a tool for what they find, and for a few others.
 
 use crate::lint::rule::{Found, Judge, Level, Place, RULE, Rule};
 use crate::lint::subject::{Part, Subject};
@@ -8,7 +8,7 @@ use crate::tool::effect::ActionType;
 use crate::tool::risk;
 use crate::tool::undo;
 
-pub(in crate::lint) const RULES: [Rule; 9] = [
+pub(in crate::lint) const RULES: [Rule; 8] = [
     Rule {
         name: "undeclared-change",
         level: Level::Error,
@@ -64,7 +64,7 @@ pub(in crate::lint) const RULES: [Rule; 9] = [
         reason: "It runs a program, and asks for no sandbox.",
         fix: "set `sandbox.mode` to what it needs",
         good: &["run:mode: read_only"],
-        bad: &["run:simulated, command: [sort]}\nsandbox:\n  mode: none"],
+        bad: &["run:mode: none", "run:simulated, command: [sort]}\nsandbox:\n  mode: none"],
         judge: Judge::Tool(|tool, _| own(tool, "/sandbox/mode", no_confinement)),
         ..RULE
     },
@@ -86,17 +86,6 @@ pub(in crate::lint) const RULES: [Rule; 9] = [
         good: &["run:[.git]"],
         bad: &["run:limits: {}"],
         judge: Judge::Tool(|tool, _| own(tool, "/sandbox/limits", no_limits)),
-        ..RULE
-    },
-    Rule {
-        name: "unconfined-command",
-        level: Level::Info,
-        reason: "Its program runs without a sandbox. Where the machine offers no other mode, a \
-                 person should at least know.",
-        fix: "set `sandbox.mode` to what it needs, where this machine can enforce it",
-        good: &["run:mode: read_only"],
-        bad: &["run:mode: none"],
-        judge: Judge::Tool(|tool, _| own(tool, "/sandbox/mode", unconfined_command)),
         ..RULE
     },
 ];
@@ -163,21 +152,9 @@ fn no_egress(descriptor: &Descriptor) -> Option<String> {
         .then(|| "it calls outside, and does not say which hosts".to_owned())
 }
 
-fn unconfined(descriptor: &Descriptor) -> bool {
-    runs_a_program(descriptor) && descriptor.sandbox.mode == SandboxMode::None
-}
-
-/// The one adapter that starts programs; its plan refuses what it cannot enforce.
-const COMMAND: &str = "builtin:command.run";
-
 fn no_confinement(descriptor: &Descriptor) -> Option<String> {
-    (unconfined(descriptor) && descriptor.execution.adapter != COMMAND)
+    (runs_a_program(descriptor) && descriptor.sandbox.mode == SandboxMode::None)
         .then(|| "it runs a program, and asks for no sandbox".to_owned())
-}
-
-fn unconfined_command(descriptor: &Descriptor) -> Option<String> {
-    (unconfined(descriptor) && descriptor.execution.adapter == COMMAND)
-        .then(|| "its program runs without a sandbox".to_owned())
 }
 
 fn no_blocked_paths(descriptor: &Descriptor) -> Option<String> {

@@ -1,7 +1,7 @@
 //! What exists: registered descriptors with their compiled schemas, and how a tool gets there.
 //!
 //! `registry` holds what a session uses. How a tool comes into it: `source` reads definitions,
-//! `lifecycle` is the state machine of registration, `lint` what a descriptor must say, `desk`
+//! `lifecycle` is the state machine of registration, `lint` says which rules hold a tool, `desk`
 //! turns what somebody asks for into facts, `standing` folds the facts into where each tool
 //! stands, `store` keeps them on disk.
 
