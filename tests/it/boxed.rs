@@ -129,6 +129,8 @@ fn input_and_parsers() {
     check("json", "{} {}", Some("output_parser"));
     check("jsonl", "{}\n\n[1]\n", None);
     check("jsonl", "{}\nno", Some("output_parser"));
+    // Words of ours in the output are the tool's there.
+    check("jsonl", "{}\n[stderr]\n{}", Some("output_parser"));
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! A command that nothing confines: a cleared environment and its own process group, which is
 //! gone when the call ends.
 
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::{Child, Command};
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::Notify;
 
 use super::super::Ended;
+use super::Given;
 use super::captured::{Captured, End, kept};
 use crate::base::secret::SecretSet;
 use crate::journal::outcome::Blame;
@@ -17,21 +18,21 @@ use crate::runtime::sandbox::{Plan, find_program};
 
 /// Runs a command in a folder to its end, or until `stop` says that it must go.
 pub(super) async fn run<'a>(
-    words: &[String],
-    root: &Path,
+    given: Given<'_>,
     (plan, secrets): (&Plan, &'a SecretSet),
     stop: &Notify,
 ) -> Result<Captured<'a>, Ended> {
     let failed = |code, message| Err(super::failed(Blame::Environment, code, message));
-    let Some((program, args)) = words.split_first() else {
+    let Some((program, args)) = given.words.split_first() else {
         return failed("no_program", "there is no program".to_owned());
     };
     let Some(file) = find_program(program) else {
         return failed("no_program", format!("program {program} is not installed"));
     };
     let mut wanted = Command::new(file);
-    wanted.args(args).current_dir(root).env_clear().env("PATH", "/usr/bin:/bin");
-    wanted.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    wanted.args(args).current_dir(given.root).env_clear().env("PATH", "/usr/bin:/bin");
+    let stdin = given.stdin.map_or_else(Stdio::null, |_| Stdio::piped());
+    wanted.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     wanted.process_group(0).kill_on_drop(true);
     let child = match wanted.spawn() {
         Ok(child) => child,
@@ -42,7 +43,7 @@ pub(super) async fn run<'a>(
     let group = Group(child.id());
     tokio::select! {
         biased;
-        captured = finish(child, plan, secrets) => Ok(captured),
+        captured = finish(child, given.stdin, (plan, secrets)) => Ok(captured),
         () = stop.notified() => {
             group.end().await;
             Err(Ended::TornDown("its process group was killed"))
@@ -83,12 +84,17 @@ impl Drop for Group {
     }
 }
 
-async fn finish<'a>(mut child: Child, plan: &Plan, secrets: &'a SecretSet) -> Captured<'a> {
-    let (out, err) = (child.stdout.take(), child.stderr.take());
+async fn finish<'a>(
+    mut child: Child,
+    stdin: Option<&[u8]>,
+    (plan, secrets): (&Plan, &'a SecretSet),
+) -> Captured<'a> {
+    let (out, err, into) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
     let mut captured = Captured::new(plan.max_output_bytes, secrets);
     let deadline = Duration::from_millis(plan.timeout_ms);
     let work = async {
-        tokio::join!(kept(out, &mut captured.out), kept(err, &mut captured.err));
+        let (read, said) = (fed(into, stdin), kept(out, &mut captured.out));
+        tokio::join!(read, said, kept(err, &mut captured.err));
         child.wait().await
     };
     captured.end = match tokio::time::timeout(deadline, work).await {
@@ -105,6 +111,13 @@ async fn finish<'a>(mut child: Child, plan: &Plan, secrets: &'a SecretSet) -> Ca
     captured
 }
 
+/// Writes what a program is to read, and lets go: it may end without having read it.
+async fn fed(into: Option<ChildStdin>, bytes: Option<&[u8]>) {
+    if let Some((mut into, bytes)) = into.zip(bytes) {
+        let _unread = into.write_all(bytes).await;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::ran::{Attachment, Ran};
@@ -114,7 +127,16 @@ mod tests {
     use crate::runtime::sandbox::adapter::{Adapter, Builtin};
 
     /// Runs a shell script to its end, or to the end of the time.
-    fn shell(script: &str, (timeout_ms, limit): (u64, u64), secrets: &SecretSet) -> Ran {
+    fn shell(script: &str, limits: (u64, u64), secrets: &SecretSet) -> Ran {
+        fed_shell(script, b"", limits, secrets)
+    }
+
+    fn fed_shell(
+        script: &str,
+        stdin: &[u8],
+        (timeout_ms, limit): (u64, u64),
+        secrets: &SecretSet,
+    ) -> Ran {
         let plan = Plan {
             adapter: Adapter::Builtin(Builtin::CommandRun),
             mode: "none",
@@ -127,8 +149,9 @@ mod tests {
         runtime.block_on(async {
             let mut wanted = Command::new("/bin/sh");
             wanted.args(["-c", script]).process_group(0);
-            wanted.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-            said(finish(wanted.spawn().unwrap(), &plan, secrets).await, &plan)
+            wanted.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let child = wanted.kill_on_drop(true).spawn().unwrap();
+            said(finish(child, Some(stdin), (&plan, secrets)).await, &plan).1
         })
     }
 
@@ -157,6 +180,17 @@ mod tests {
             assert!(ran.output.contains("[redacted]"), "{at}: {}", ran.output);
             assert_eq!(ran.fault.map(|fault| fault.code).as_deref(), Some("exit_status"));
         }
+    }
+
+    #[test]
+    fn what_it_is_to_read_is_written_whole_and_needs_no_reader() {
+        let secrets = SecretSet::default();
+        // More than a pipe holds, both ways.
+        let long = "line\n".repeat(100_000);
+        let ran = fed_shell("cat", long.as_bytes(), (10_000, 1 << 20), &secrets);
+        assert!(ran.fault.is_none() && ran.output == long, "{:?}", ran.fault);
+        let ran = fed_shell("echo done", long.as_bytes(), (10_000, 64), &secrets);
+        assert_eq!((ran.output.as_str(), ran.fault), ("done\n", None));
     }
 
     #[test]

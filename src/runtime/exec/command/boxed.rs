@@ -1,12 +1,12 @@
 //! A command in a sandbox: confined by the kernel, with its proxy where it has one, and with what
 //! was seen of it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::super::{Ended, seen};
+use super::Given;
 use super::captured::{Captured, End, kept};
 use crate::base::secret::SecretSet;
 use crate::journal::event::call::ObservedEffects;
@@ -17,23 +17,16 @@ use crate::runtime::sandbox::launch::{LaunchError, Sandbox};
 use crate::runtime::sandbox::order::Report;
 use crate::runtime::sandbox::proxy::{EgressLog, serve};
 
-/// What a confined command is given.
-pub(super) struct Given<'a> {
-    pub(super) confined: &'a Confined,
-    pub(super) words: &'a [String],
-    pub(super) stdin: Option<&'a [u8]>,
-    pub(super) root: &'a Path,
-}
-
 /// Runs a command to its end, or until `stop` says that it must go. What it touched is seen in the
 /// workspace and in the proxy's log; what it read is not.
 pub(super) async fn run<'a>(
+    confined: &Confined,
     given: Given<'_>,
     (plan, secrets): (&Plan, &'a SecretSet),
     stop: &Notify,
 ) -> Result<(Captured<'a>, ObservedEffects), Ended> {
     let refused = |why: String| super::failed(Blame::Environment, "sandbox", why);
-    let Given { confined, words, stdin, root } = given;
+    let Given { words, stdin, root } = given;
     let before = seen::snapshot(root);
     let stdin_bytes = stdin.map(|bytes| bytes.len() as u64);
     let ordered = confined

@@ -6,6 +6,7 @@ mod bare;
 mod boxed;
 mod captured;
 
+use std::path::Path;
 use std::sync::Mutex;
 
 use serde_json::Value;
@@ -44,18 +45,17 @@ pub async fn run(
         Err(error) => return failed(Blame::Environment, error.code(), error.to_string()),
     };
     let with = (plan, broker.secrets());
+    let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
+    let stdin = stdin.as_ref().map(String::as_bytes);
+    let given = Given { words: &words, stdin, root: &root };
     let ended = match &plan.confined {
-        None => bare::run(&words, &root, with, stop).await.map(|captured| (captured, unseen())),
-        Some(confined) => {
-            let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
-            let stdin = stdin.as_ref().map(String::as_bytes);
-            let given = boxed::Given { confined, words: &words, stdin, root: &root };
-            boxed::run(given, with, stop).await
-        }
+        None => bare::run(given, with, stop).await.map(|captured| (captured, unseen())),
+        Some(confined) => boxed::run(confined, given, with, stop).await,
     };
     match ended {
         Ok((captured, effects)) => {
-            let ran = parsed(said(captured, plan), execution.parser);
+            let (out, ran) = said(captured, plan);
+            let ran = parsed(ran, &out, execution.parser);
             let command = Some(words.join(" "));
             Ended::Ran(Box::new(Ran { command, effects, ..ran }))
         }
@@ -64,6 +64,13 @@ pub async fn run(
         }
         Err(torn) => torn,
     }
+}
+
+/// A command line, what it reads, and the folder it starts in.
+struct Given<'a> {
+    words: &'a [String],
+    stdin: Option<&'a [u8]>,
+    root: &'a Path,
 }
 
 /// The command line: fixed, or the template with this call's arguments.
@@ -89,12 +96,12 @@ fn unseen() -> ObservedEffects {
     ObservedEffects { method: "unknown".to_owned(), ..ObservedEffects::default() }
 }
 
-/// Both streams as one text, and the fault where there is one.
-fn said(captured: Captured<'_>, plan: &Plan) -> Ran {
+/// What the output stream said; and both streams as one text, and the fault where there is one.
+fn said(captured: Captured<'_>, plan: &Plan) -> (String, Ran) {
     let mut attachments = Vec::new();
     let (out, err) =
         (stream(&captured.out, &mut attachments), stream(&captured.err, &mut attachments));
-    let output = if err.is_empty() { out } else { format!("{out}\n[stderr]\n{err}") };
+    let output = if err.is_empty() { out.clone() } else { format!("{out}\n[stderr]\n{err}") };
     let fault = match captured.end {
         End::Success => None,
         End::Failed(code, message) => Some((code, message)),
@@ -104,7 +111,7 @@ fn said(captured: Captured<'_>, plan: &Plan) -> Ran {
     };
     let fault =
         fault.map(|(code, message)| Fault { blame: Blame::Tool, code: code.to_owned(), message });
-    Ran { fault, attachments, ..Ran::ok(output, unseen()) }
+    (out, Ran { fault, attachments, ..Ran::ok(output, unseen()) })
 }
 
 /// What a stream said; bytes that are no text are attached.
@@ -115,14 +122,12 @@ fn stream(kept: &BoundedBytes<'_>, attachments: &mut Vec<Attachment>) -> String 
     String::new()
 }
 
-/// Reads the output of a success as its descriptor says. What is no JSON is a failure of the tool;
-/// the output is kept beside it.
-fn parsed(ran: Ran, parser: OutputParser) -> Ran {
+/// Reads the output stream of a success as its descriptor says. What is no JSON is a failure of the
+/// tool; the output is kept beside it.
+fn parsed(ran: Ran, text: &str, parser: OutputParser) -> Ran {
     if ran.fault.is_some() {
         return ran;
     }
-    // What was said on the other stream is no part of the value.
-    let text = ran.output.split("\n[stderr]\n").next().unwrap_or_default();
     let read = match parser {
         OutputParser::Text => return ran,
         OutputParser::Json => serde_json::from_str(text),
