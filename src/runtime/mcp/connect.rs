@@ -186,6 +186,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+#[derive(Debug)]
 /// A running server. Dropping it kills its whole process group at once.
 pub(super) struct Server {
     child: Child,
@@ -236,6 +237,11 @@ impl Server {
             Ok(status) => status.as_ref().map(describe),
             Err(_) => Some("an unknown status".to_owned()),
         }
+    }
+
+    /// The end of its standard error so far.
+    pub(super) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.stderr)).into_owned()
     }
 
     /// Waits until the process that was started has ended.

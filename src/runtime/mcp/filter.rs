@@ -4,7 +4,8 @@
 //! requests that are outstanding go on to the SDK, stripped of everything the SDK would try to
 //! type; the raw results stay in the [`Ledger`]. Requests the server makes are answered here, at
 //! any time, so that a server which asks for its roots before it answers `initialize` does not
-//! wait for ever. Notifications are dropped: nothing in a listing depends on them.
+//! wait for ever. Of its notifications, progress that grows goes on to the SDK, where it keeps a
+//! request alive, and a changed list of tools is counted; the others are dropped.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +21,19 @@ pub const MAX_LISTING_BYTES: usize = 256 << 20;
 const NOISE_KEPT: usize = 20;
 /// Characters kept of each line of noise, and of what an error message quotes.
 const NOISE_CHARS: usize = 200;
-/// Requests of the server that are answered before it is given up.
+/// Requests of the server that are answered between two of ours before it is given up.
 const MAX_REPLIES: usize = 1_000;
+/// Tokens whose progress is remembered.
+const MAX_TOKENS: usize = 10_000;
 const METHOD_NOT_FOUND: i32 = -32601;
+
+/// What a server may ask of its client beside `ping` and its roots, of which there are none.
+/// Nothing by default: a request for more is answered as one for a method that does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allows {
+    /// Forms, answered with their own defaults.
+    pub elicitation: bool,
+}
 
 /// A request of ours that has no answer yet.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,20 +57,42 @@ pub(super) struct Ledger {
     pub noise_lines: usize,
     /// The last message that answers nothing we asked.
     pub stray: Option<String>,
+    /// What went wrong last below the protocol, over HTTP.
+    pub broken: Option<String>,
     /// Why the conversation cannot go on.
     pub fault: Option<String>,
+    /// How often the server said that its tools changed.
+    pub changes: u64,
+    /// What the server may ask of its client.
+    pub allows: Allows,
+    /// Raw results of `tools/call` by the key of their request, until the client takes them.
+    pub results: BTreeMap<String, Map<String, Value>>,
     outstanding: BTreeMap<String, Asked>,
+    /// How far the progress of each token has come.
+    progress: BTreeMap<String, f64>,
     replies: usize,
     listing_bytes: usize,
 }
 
 impl Ledger {
+    /// A ledger of a connection on which a server may ask for this much.
+    pub(super) fn allowing(allows: Allows) -> Self {
+        Self { allows, ..Self::default() }
+    }
+
+    /// Nobody waits for this answer any more; should it come, it is a stray one.
+    pub(super) fn forget(&mut self, key: &str) {
+        self.outstanding.remove(key);
+        self.results.remove(key);
+    }
+
     /// Notes a line the client is about to send, if it is a request.
     pub(super) fn asked(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
         let (Some(id), Some(method)) = (message.get("id"), message.get("method")) else { return };
         if let (Some(key), Some(method)) = (id_key(id), method.as_str()) {
             let asked = Asked { method: method.to_owned(), id: id.clone() };
+            self.replies = 0;
             self.outstanding.insert(key, asked);
         }
     }
@@ -159,7 +192,8 @@ impl Filter {
         self.line.shrink_to(1 << 20);
     }
 
-    fn read_line(&mut self, line: &[u8], ledger: &mut Ledger) {
+    /// Takes one whole message.
+    pub(super) fn read_line(&mut self, line: &[u8], ledger: &mut Ledger) {
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
         if line.is_empty() {
             return;
@@ -190,8 +224,9 @@ impl Filter {
         }
         if let Some(method) = message.get("method").and_then(Value::as_str) {
             // Without an id it is a notification.
-            if let Some(id) = message.get("id").filter(|id| !id.is_null()) {
-                self.reply(method, id, ledger);
+            match message.get("id").filter(|id| !id.is_null()) {
+                Some(id) => self.reply((method, id), message.get("params"), ledger),
+                None => self.notified(method, message.get("params"), ledger),
             }
             return;
         }
@@ -206,7 +241,21 @@ impl Filter {
         }
     }
 
-    fn reply(&mut self, method: &str, id: &Value, ledger: &mut Ledger) {
+    fn notified(&mut self, method: &str, params: Option<&Value>, ledger: &mut Ledger) {
+        match method {
+            "notifications/tools/list_changed" => {
+                ledger.changes = ledger.changes.saturating_add(1);
+            }
+            "notifications/progress" => {
+                let Some(params) = params.and_then(|params| grown(params, ledger)) else { return };
+                let answer = json!({"jsonrpc": "2.0", "method": method, "params": params});
+                write_line(&mut self.forward, &answer);
+            }
+            _ => {}
+        }
+    }
+
+    fn reply(&mut self, (method, id): (&str, &Value), params: Option<&Value>, ledger: &mut Ledger) {
         ledger.replies = ledger.replies.saturating_add(1);
         if ledger.replies > MAX_REPLIES {
             ledger.fault(format!("the server made more than {MAX_REPLIES} requests"));
@@ -215,6 +264,9 @@ impl Filter {
         let answer = match method {
             "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
             "roots/list" => json!({"jsonrpc": "2.0", "id": id, "result": {"roots": []}}),
+            "elicitation/create" if ledger.allows.elicitation => {
+                json!({"jsonrpc": "2.0", "id": id, "result": defaults(params)})
+            }
             _ => {
                 let error = json!({"code": METHOD_NOT_FOUND, "message": "method not found"});
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
@@ -255,6 +307,11 @@ impl Filter {
         let tame = match method {
             "initialize" => keep_welcome(result, line, ledger),
             "tools/list" => keep_page(result, line, ledger),
+            "tools/call" => {
+                // Of a request that nobody waits for any more there is no key.
+                ledger.results.extend(id_key(&asked.id).map(|key| (key, result)));
+                Some(json!({"content": []}))
+            }
             _ => Some(Value::Object(result)),
         };
         if let Some(tame) = tame {
@@ -307,6 +364,35 @@ fn keep_page(mut result: Map<String, Value>, line: &[u8], ledger: &mut Ledger) -
     Some(tame)
 }
 
+/// What the SDK may see of a progress notification: only that it went on. One that does not say
+/// more than the one before is none, or a server could keep a request alive by saying nothing.
+fn grown(params: &Value, ledger: &mut Ledger) -> Option<Value> {
+    let token = params.get("progressToken")?;
+    let progress = params.get("progress")?.as_f64()?;
+    let key = id_key(token)?;
+    if ledger.progress.get(&key).is_some_and(|known| progress <= *known) {
+        return None;
+    }
+    if ledger.progress.len() >= MAX_TOKENS {
+        ledger.progress.clear();
+    }
+    ledger.progress.insert(key, progress);
+    Some(json!({"progressToken": token, "progress": progress}))
+}
+
+/// The answer to a form that may be answered: its own defaults, and nothing that a person would
+/// have to say.
+fn defaults(params: Option<&Value>) -> Value {
+    let properties = params.and_then(|params| params.pointer("/requestedSchema/properties"));
+    let fields = properties.and_then(Value::as_object);
+    let content: Map<String, Value> = fields
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, schema)| Some((name.clone(), schema.get("default")?.clone())))
+        .collect();
+    json!({"action": "accept", "content": content})
+}
+
 /// An error object the SDK accepts, whatever the server sent.
 fn tame_error(error: &Value) -> Value {
     let code = error.get("code").and_then(Value::as_i64);
@@ -314,6 +400,11 @@ fn tame_error(error: &Value) -> Value {
     let message = error.get("message").unwrap_or(error);
     let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
     json!({"code": code, "message": cut(&message, 1_000)})
+}
+
+/// The key of a request, by which its result is kept.
+pub(super) fn key_of(id: &rmcp::model::RequestId) -> Option<String> {
+    id_key(&serde_json::to_value(id).ok()?)
 }
 
 /// One key for an id and its common misspellings: `1`, `1.0` and `"1"` are the same.

@@ -1,15 +1,19 @@
-//! Listing the tools of a Model Context Protocol server that is started over stdio.
+//! Model Context Protocol servers: their tools listed and called, over stdio or streamable HTTP,
+//! through the official SDK. A protocol, not a boundary: nothing here decides what may be called.
 //!
-//! [`list_tools`] starts the server in a process group of its own, performs the handshake and the
-//! `tools/list` requests through the official SDK, and tears the whole group down again. What the
-//! server sends passes through a filter first, so that descriptors reach the caller exactly as
-//! they were sent: one malformed tool neither fails the listing nor costs another tool a field.
+//! A server that is started runs in a process group of its own, and the whole group is torn down
+//! again. What a server sends passes through a filter first, so that descriptors and results reach
+//! the caller exactly as they were sent: one malformed tool neither fails the listing nor costs
+//! another tool a field.
 //!
 //! Unix only: the teardown relies on process groups and signals.
 
-mod client;
 mod connect;
 mod filter;
+mod http;
+mod link;
+mod list;
+mod wire;
 
 #[cfg(test)]
 mod client_bad_tests;
@@ -29,9 +33,11 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use client::{MAX_PAGES, MAX_TOOLS, list_tools};
 pub use connect::{INHERITED, parse_command};
-pub use filter::{MAX_LINE_BYTES, MAX_LISTING_BYTES};
+pub use filter::{Allows, MAX_LINE_BYTES, MAX_LISTING_BYTES};
+pub use http::Address;
+pub use link::{Link, Patience, Transport};
+pub use list::{MAX_PAGES, MAX_TOOLS, list_by, list_tools};
 
 /// How to start a stdio server.
 ///
@@ -120,6 +126,8 @@ pub enum Phase {
     Start,
     /// Waiting for this page of `tools/list`; the first is 1.
     Page(usize),
+    /// Waiting for the answer to a call.
+    Call,
 }
 
 impl fmt::Display for Phase {
@@ -127,6 +135,7 @@ impl fmt::Display for Phase {
         match self {
             Self::Start => out.write_str("initialize"),
             Self::Page(1) => out.write_str("tools/list"),
+            Self::Call => out.write_str("tools/call"),
             Self::Page(page) => write!(out, "tools/list (page {page})"),
         }
     }
@@ -143,10 +152,10 @@ pub enum McpError {
         /// Byte offset in the text given.
         at: usize,
     },
-    /// The process could not be started.
+    /// The process could not be started, or the address cannot be one.
     #[error("cannot start `{program}`: {reason}")]
     Spawn {
-        /// The program asked for.
+        /// The program, or the address, asked for.
         program: String,
         /// What the system said.
         reason: String,
@@ -201,6 +210,9 @@ pub enum McpError {
         /// The repeated cursor, cut at 200 characters.
         cursor: String,
     },
+    /// The call was to end, and the server was told so.
+    #[error("the call was stopped")]
+    Stopped,
     /// More tools than any server has reason to offer.
     #[error("server lists more than {limit} tools")]
     TooManyTools {
