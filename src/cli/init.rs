@@ -16,7 +16,7 @@ use crate::eval::scaffold::{Origin, ScaffoldError, scaffold, write};
 use crate::report::json::envelope;
 use crate::runtime::catalog::source::snapshot::Snapshot;
 use crate::runtime::catalog::source::{Imported, ServerName, mcp};
-use crate::runtime::mcp::parse_command;
+use crate::runtime::mcp::parse_server;
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]
@@ -98,13 +98,12 @@ fn find(args: &InitArgs, output: &mut Output) -> Result<Found, CliError> {
     let waits = output.watched();
     let suite_name = |fallback: String| suite_name(args.name.as_deref(), &fallback);
     if let Some(line) = &args.mcp {
-        let launch = parse_command(line).map_err(|error| CliError::Usage(error.to_string()))?;
+        let server = parse_server(line).map_err(|error| CliError::Usage(error.to_string()))?;
+        let command = server.words();
         if waits {
-            output.error(&format!("waiting for {} (60 s at most)", launch.program));
+            output.error(&format!("waiting for {} (60 s at most)", command[0]));
         }
-        let snapshot = interruptible(&runtime()?, sources::list(&launch))??;
-        let mut command = vec![launch.program.clone()];
-        command.extend(launch.args.iter().cloned());
+        let snapshot = interruptible(&runtime()?, sources::list(&server))??;
         let name = suite_name(short_name(&command))?;
         let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
         let found = without_secrets(&command).join(" ");

@@ -7,12 +7,14 @@ use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::{Position, Problem};
 use crate::eval::load::Listed;
+pub use crate::eval::mcp_source::{program, short_name};
 use crate::eval::read::{read, shown};
 use crate::eval::suite::{McpSource, SuiteFile, ToolSource};
 use crate::runtime::catalog::source::snapshot::{self, Snapshot};
 use crate::runtime::catalog::source::{Imported, ServerName, mcp, openai};
 use crate::runtime::catalog::store::{Store, StoreError};
-use crate::runtime::mcp::{Deadlines, Launch, list_tools};
+use crate::runtime::credential::Broker;
+use crate::runtime::mcp::{Deadlines, Transport, list_by};
 use crate::tool::descriptor::Descriptor;
 
 /// What the sources of a suite gave.
@@ -35,10 +37,12 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
     for (index, source) in file.tools.iter().enumerate() {
         let imported = match source {
             ToolSource::Path(_) => continue,
+            // Said where the suite is loaded, with its place.
+            ToolSource::Mcp { mcp } if mcp.problem().is_some() => continue,
             ToolSource::Mcp { mcp } => {
                 let (imported, digest) = live(folder, mcp).await?;
                 if let Some(pinned) = mcp.digest.filter(|pinned| *pinned != digest) {
-                    let server = without_secrets(&mcp.command).join(" ");
+                    let server = without_secrets(&mcp.shown()).join(" ");
                     out.stale.push(format!(
                         "{}: `{server}` lists {digest}, pinned is {pinned}; measure again, then \
                          pin the new digest",
@@ -78,26 +82,21 @@ fn enabled(root: &Path) -> Result<(Vec<Descriptor>, Vec<Problem>), CliError> {
 }
 
 async fn live(folder: &Path, source: &McpSource) -> Result<(Imported, Digest), CliError> {
-    let (program, args) = source.command.split_first().map_or(("", &[][..]), |(p, a)| (p, a));
-    let launch = Launch {
-        program: self::program(folder, program),
-        args: args.to_vec(),
-        env: source.env.clone().into_iter().collect(),
-        cwd: Some(source.cwd.as_ref().map_or_else(|| folder.to_path_buf(), |cwd| folder.join(cwd))),
-    };
-    let mut snapshot = list(&launch).await?;
+    let server = source.server(folder);
+    let root = tempfile::tempdir();
+    let root = root.map_err(|error| CliError::Environment(format!("no folder: {error}")))?;
+    let transport = server.transport_in(root.path(), &Broker::default());
+    let mut snapshot = list(&transport).await?;
     // As it stands in the suite, without this machine's folders.
-    snapshot.command = without_secrets(&source.command);
-    let name = source.server.clone().unwrap_or_else(|| short_name(&source.command));
+    snapshot.command = without_secrets(&source.shown());
     keep(folder, source, &snapshot)?;
-    let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
+    let imported = mcp::import(&ServerName::sanitized(&server.id), &snapshot.tools);
     Ok((imported, snapshot.digest()))
 }
 
 /// Where a live listing of a suite is kept.
 pub fn kept(folder: &Path, source: &McpSource) -> PathBuf {
-    let name = source.server.clone().unwrap_or_else(|| short_name(&source.command));
-    folder.join(".listings").join(format!("{}.json", ServerName::sanitized(&name).as_str()))
+    folder.join(".listings").join(format!("{}.json", source.id()))
 }
 
 /// Keeps a live listing beside the suite, in a folder that is not committed, to be looked at.
@@ -108,26 +107,15 @@ fn keep(folder: &Path, source: &McpSource, snapshot: &Snapshot) -> Result<(), Cl
         .map_err(|error| CliError::Environment(format!("cannot write {}: {error}", shown(&file))))
 }
 
-/// A program as a suite names it: one with a slash stands relative to the suite's folder.
-pub fn program(folder: &Path, program: &str) -> String {
-    if !program.contains('/') || Path::new(program).is_absolute() {
-        return program.to_owned();
-    }
-    let file = folder.join(program);
-    let file = std::path::absolute(&file).unwrap_or(file);
-    file.to_string_lossy().into_owned()
-}
-
 /// Lists a server; the snapshot's command is written without values that look secret.
 ///
 /// # Errors
 /// What the server did wrong.
-pub async fn list(launch: &Launch) -> Result<Snapshot, CliError> {
-    let listing = list_tools(launch, &Deadlines::default())
+pub async fn list(transport: &Transport) -> Result<Snapshot, CliError> {
+    let command = transport.words();
+    let listing = list_by(transport, &Deadlines::default())
         .await
-        .map_err(|error| CliError::Environment(format!("{}: {error}", launch.program)))?;
-    let mut command = vec![launch.program.clone()];
-    command.extend(launch.args.iter().cloned());
+        .map_err(|error| CliError::Environment(format!("{}: {error}", command[0])))?;
     Ok(Snapshot::of(&listing, &without_secrets(&command)))
 }
 
@@ -164,40 +152,6 @@ pub fn saved(path: &Path) -> Result<(Snapshot, Imported), Problem> {
 pub fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.split('.').next().unwrap_or_default().to_owned()
-}
-
-/// Words of a command line that name no server.
-const LAUNCHERS: [&str; 9] =
-    ["npx", "uvx", "uv", "node", "python", "python3", "pipx", "run", "tool"];
-
-/// A short name for the server of a command line: the package's, without scope, version and the
-/// words every server carries. `npx -y @scope/server-filesystem@1.2 DIR` gives `filesystem`.
-pub fn short_name(command: &[String]) -> String {
-    // `@scope/mcp` says more by its scope.
-    let base = |word: &String| {
-        let word = word.trim_end_matches('/');
-        let (scope, base) = word.rsplit_once('/').unwrap_or(("", word));
-        let bare = base.split('@').next().unwrap_or(base);
-        let scoped =
-            scope.strip_prefix('@').filter(|_| ["mcp", "server", "mcp-server"].contains(&bare));
-        scoped.unwrap_or(base).to_owned()
-    };
-    let word = command
-        .iter()
-        .filter(|word| !word.starts_with('-'))
-        .map(base)
-        .find(|word| !LAUNCHERS.contains(&word.as_str()))
-        .unwrap_or_default();
-    let word = word.split(['@', '=', '.']).next().unwrap_or_default().replace('_', "-");
-    let mut name = word.as_str();
-    for part in ["mcp-server-", "server-mcp-", "server-", "mcp-"] {
-        name = name.strip_prefix(part).unwrap_or(name);
-    }
-    for part in ["-mcp-server", "-server-mcp", "-mcp", "-server"] {
-        name = name.strip_suffix(part).unwrap_or(name);
-    }
-    let name = if name.is_empty() { "server" } else { name };
-    ServerName::sanitized(name).as_str().to_owned()
 }
 
 /// The command without what looks secret: values of telling options and variables, the user and
@@ -245,22 +199,6 @@ fn without_user(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn short_names() {
-        for (line, expected) in [
-            ("npx -y @modelcontextprotocol/server-filesystem@2026.1 /tmp", "filesystem"),
-            ("uvx mcp-server-time --local-timezone UTC", "time"),
-            ("python3 -m mcp_server_git", "git"),
-            ("/opt/x/bin/mcp-server-fetch", "fetch"),
-            ("npx @playwright/mcp@1.0", "playwright"),
-            ("uvx duckduckgo-mcp-server", "duckduckgo"),
-            ("node", "server"),
-        ] {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(short_name(&words), expected, "{line}");
-        }
-    }
 
     #[test]
     fn secrets_stay_out_of_files() {

@@ -108,6 +108,7 @@ pub fn build(
         .iter()
         .enumerate()
         .map(|(index, name)| (name.clone(), Secret::canary(&seed_text, index)))
+        .chain(suite.environment.servers.secrets())
         .collect();
     let broker = Broker::new(planted);
     let files = case.workspace.iter().map(|(path, text)| (broker.fill(path), broker.fill(text)));

@@ -8,6 +8,7 @@ use super::availability::{self, Place, keys};
 use super::case::Case;
 use super::knobs;
 use super::load_cases::{self, CaseFile, case_file};
+use super::mcp_source::Calls;
 use super::metric;
 use super::prompts;
 use super::read::{files_below, normal, read, shown};
@@ -17,6 +18,7 @@ use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
+use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::sandbox::host::Host;
@@ -155,6 +157,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
             budget_usd: file.knobs.budget_usd,
             max_tools: file.knobs.max_tools,
             host: Host::default(),
+            servers: Arc::new(live_servers(folder, &file)),
         },
         policy_digest: content_digest("policy", &policy),
         registry: Arc::new(registry),
@@ -166,6 +169,15 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
         look_alikes,
         file,
     })
+}
+
+/// The servers that trials call.
+fn live_servers(folder: &Path, file: &SuiteFile) -> Servers {
+    let live = file.tools.iter().filter_map(|source| match source {
+        ToolSource::Mcp { mcp } if mcp.calls == Calls::Live => Some(mcp.server(folder)),
+        _ => None,
+    });
+    Servers::new(live)
 }
 
 impl Loader {
@@ -216,6 +228,10 @@ impl Loader {
                             descriptors.push(descriptor);
                         }
                     }
+                }
+                ToolSource::Mcp { mcp } if mcp.problem().is_some() => {
+                    let why = mcp.problem().unwrap_or_default();
+                    self.problems.push(document.problem(&format!("{at}/mcp"), why));
                 }
                 ToolSource::Mcp { .. }
                 | ToolSource::OpenAi { .. }

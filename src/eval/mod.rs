@@ -21,6 +21,7 @@ pub mod knobs;
 pub mod load;
 mod load_cases;
 mod load_play;
+pub mod mcp_source;
 pub mod metric;
 pub mod outcome;
 pub mod play;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntry};
 use super::knobs::{LoopLimitsEntry, ScopeName};
-use crate::base::digest::Digest;
+pub use super::mcp_source::McpSource;
 use crate::lint::Level;
 use crate::runtime::dialect::{Dialect, TextRules};
 use crate::runtime::policy::Principal;
@@ -149,9 +149,9 @@ impl From<LevelName> for Level {
 pub enum ToolSource {
     /// A folder or a file of manifests.
     Path(String),
-    /// A live MCP server over stdio.
+    /// A live MCP server.
     Mcp {
-        /// How to start it.
+        /// How to reach it.
         mcp: McpSource,
     },
     /// A file with an OpenAI or Anthropic tool list.
@@ -169,27 +169,6 @@ pub enum ToolSource {
         /// The registry's folder.
         registry: String,
     },
-}
-
-/// How to start an MCP server.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct McpSource {
-    /// Program and arguments.
-    #[schemars(length(min = 1))]
-    pub command: Vec<String>,
-    /// The name its tools are prefixed with; the server's own by default.
-    #[serde(default)]
-    pub server: Option<String>,
-    /// Environment beside the inherited one, such as `TZ: UTC`.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// Where it starts.
-    #[serde(default)]
-    pub cwd: Option<String>,
-    /// Digest that the listing must have.
-    #[serde(default)]
-    pub digest: Option<Digest>,
 }
 
 /// Who acts.

@@ -84,6 +84,7 @@ pub async fn run(suite: &Suite, plan: &TrialPlan, shared: (&Shared, &SuiteShared
         fault = session.leftover().or_else(|| watcher.leftover());
     }
     let final_text = session.transcript().final_text().map(str::to_owned);
+    session.disconnect().await;
     let (journal, _) = session.close();
     TrialRecord { id, seed, journal, final_text, fault }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex as Held, PoisonError};
 use tokio::sync::{Mutex, mpsc};
 
 use super::dialect::Transcript;
+use super::exec::mcp::Links;
 use super::exec::{Acts, Workspace};
 use super::guard::{Approver, Envelope, Grants, Hook};
 use super::provider::{Provider, harness_fault};
@@ -98,6 +99,7 @@ pub struct Session {
     hooks: BTreeMap<String, Arc<dyn Hook>>,
     workspace: Held<Workspace>,
     simulated: Acts,
+    links: Links,
     log: Log,
     transcript: Transcript,
     secrets: SecretSet,
@@ -150,6 +152,7 @@ impl Session {
     }
 
     fn begin(mut parts: Parts, mut log: Log) -> Self {
+        let links = Links::new(&parts.resolved.environment.servers);
         let channel = parts.approver.channel();
         opening(&mut log, &mut *parts.world, &parts.resolved, channel);
         let secrets = parts.resolved.broker.secrets().clone();
@@ -169,6 +172,7 @@ impl Session {
             hooks: parts.hooks,
             workspace: Held::new(parts.workspace),
             simulated: parts.simulated,
+            links,
             log,
             transcript: Transcript::new(),
             secrets,
@@ -240,6 +244,7 @@ impl Session {
             hooks: &self.hooks,
             workspace: &self.workspace,
             simulated: &self.simulated,
+            links: &self.links,
             sinks: &self.sinks,
             limits: self.limits,
             children: &children,
@@ -251,6 +256,7 @@ impl Session {
             hooks: &self.hooks,
             workspace: &self.workspace,
             simulated: &self.simulated,
+            links: &self.links,
             signals: &mut self.remote.1,
             watch,
             shown: Shown { sinks: &self.sinks, renderer: &mut self.renderer },
@@ -325,6 +331,12 @@ impl Session {
             let (tool, acts) = self.simulated.left()?;
             Some(harness_fault(format!("{acts} acts of {tool} were never played")))
         })
+    }
+
+    /// Ends the links to MCP servers, each of them politely. A session that is only closed, or
+    /// dropped, kills the servers that were started for it.
+    pub async fn disconnect(&self) {
+        self.links.close().await;
     }
 
     /// Ends the session and gives its record away.

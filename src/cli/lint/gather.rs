@@ -19,7 +19,7 @@ use crate::eval::suite::ToolSource;
 use crate::lint::{Level, Server, Subject};
 use crate::runtime::catalog::source::{openai, snapshot};
 use crate::runtime::catalog::store::Store;
-use crate::runtime::mcp::parse_command;
+use crate::runtime::mcp::parse_server;
 use crate::tool::descriptor::FORMAT;
 use crate::tool::manifest;
 
@@ -263,15 +263,14 @@ fn elements(text: &str) -> Vec<usize> {
 
 /// Starts a server twice: the second time only to see whether it says the same.
 fn live(unit: &mut Unit, line: &str, output: &mut Output) -> Result<(), CliError> {
-    let launch = parse_command(line).map_err(|error| CliError::Usage(error.to_string()))?;
+    let server = parse_server(line).map_err(|error| CliError::Usage(error.to_string()))?;
+    let command = server.words();
     if output.watched() {
-        output.error(&format!("waiting for two starts of {} (60 s each at most)", launch.program));
+        output.error(&format!("waiting for two starts of {} (60 s each at most)", command[0]));
     }
     let runtime = runtime()?;
-    let first = interruptible(&runtime, sources::list(&launch))??;
-    let second = interruptible(&runtime, sources::list(&launch))??;
-    let mut command = vec![launch.program.clone()];
-    command.extend(launch.args.iter().cloned());
+    let first = interruptible(&runtime, sources::list(&server))??;
+    let second = interruptible(&runtime, sources::list(&server))??;
     let file = format!("tools/list of {}", without_secrets(&command).join(" "));
     let text = Text { file, text: first.to_text(), document: None };
     // Judged together with what else is named, the live server comes first.

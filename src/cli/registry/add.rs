@@ -17,7 +17,7 @@ use crate::eval::read::{read, shown};
 use crate::runtime::catalog::desk::{self, Candidate};
 use crate::runtime::catalog::source::{ImportProblem, Imported, ServerName, mcp};
 use crate::runtime::catalog::store::Store;
-use crate::runtime::mcp::parse_command;
+use crate::runtime::mcp::parse_server;
 use crate::tool::manifest;
 
 /// Arguments of `registry add`.
@@ -100,10 +100,9 @@ fn find(args: &AddArgs) -> Result<Found, CliError> {
         return Err(problems.into());
     }
     if let Some(line) = &args.mcp {
-        let launch = parse_command(line).map_err(|error| CliError::Usage(error.to_string()))?;
-        let snapshot = interruptible(&runtime()?, sources::list(&launch))??;
-        let mut command = vec![launch.program.clone()];
-        command.extend(launch.args.iter().cloned());
+        let server = parse_server(line).map_err(|error| CliError::Usage(error.to_string()))?;
+        let command = server.words();
+        let snapshot = interruptible(&runtime()?, sources::list(&server))??;
         let name = args.name.clone().unwrap_or_else(|| short_name(&command));
         found.take(mcp::import(&ServerName::sanitized(&name), &snapshot.tools));
     }

@@ -4,8 +4,8 @@
 use crate::cli::suites;
 use crate::runtime::catalog::Registered;
 use crate::runtime::sandbox;
-use crate::runtime::sandbox::adapter::{Adapter, Builtin};
-use crate::tool::descriptor::{Descriptor, SourceType};
+use crate::runtime::sandbox::adapter::{Adapter, Builtin, Served};
+use crate::tool::descriptor::Descriptor;
 
 /// One thing that may be tried.
 pub(super) struct Tried {
@@ -24,13 +24,11 @@ pub(super) fn try_out(descriptor: &Descriptor) -> Vec<Tried> {
     let compiled = Registered::new(descriptor.clone())
         .map(|tool| format!("compile; level {}", tool.level))
         .map_err(|error| error.to_string());
-    let plan = sandbox::plan(descriptor, &suites::host())
+    let plan = sandbox::plan(descriptor, &suites::host(), Served::Simulated)
         .map(|plan| format!("mode {}, enforced: {}", plan.mode, plan.enforcement))
         .map_err(|refusal| refusal.to_string());
     let call = match Adapter::parse(&descriptor.execution.adapter) {
-        Some(Adapter::Simulated) if descriptor.source.r#type == SourceType::Mcp => {
-            "its calls are simulated; the server is not asked"
-        }
+        Some(Adapter::Mcp) => "its server is not asked",
         Some(Adapter::Simulated) => "its calls are simulated",
         Some(Adapter::Cli | Adapter::Builtin(Builtin::CommandRun)) => {
             "a dry run would start its program, which nobody asked for"

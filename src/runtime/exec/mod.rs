@@ -3,6 +3,7 @@
 pub mod builtin;
 pub mod command;
 pub mod delegate;
+pub mod mcp;
 pub mod ran;
 pub mod ready;
 pub mod search;
@@ -43,6 +44,7 @@ pub async fn run(
     workspace: &Mutex<Workspace>,
     acts: &Acts,
     broker: &Broker,
+    links: &mcp::Links,
     stop: &Notify,
 ) -> Ended {
     let work = async {
@@ -51,6 +53,7 @@ pub async fn run(
             Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
                 command::run(ready, workspace, broker, stop).await
             }
+            Adapter::Mcp => mcp::run(ready, links, workspace, broker, stop).await,
             Adapter::Builtin(builtin) => {
                 Ended::Ran(Box::new(builtin::run(builtin, ready, &mut lock(workspace))))
             }

@@ -51,7 +51,7 @@ pub struct Address {
 /// What went wrong below the protocol.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub struct WebError(String);
+pub(super) struct WebError(String);
 
 type WebResult<T> = Result<T, StreamableHttpError<WebError>>;
 type Headers = HashMap<HeaderName, HeaderValue>;

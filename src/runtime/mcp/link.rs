@@ -43,6 +43,18 @@ pub enum Transport {
     Http(Address),
 }
 
+impl Transport {
+    /// The command line, or the address.
+    pub fn words(&self) -> Vec<String> {
+        match self {
+            Self::Stdio(launch) => {
+                std::iter::once(&launch.program).chain(&launch.args).cloned().collect()
+            }
+            Self::Http(address) => vec![address.url.clone()],
+        }
+    }
+}
+
 /// How long a call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
@@ -140,6 +152,7 @@ impl Link {
         patience: Patience,
         stop: &Notify,
     ) -> Result<Map<String, Value>, McpError> {
+        lock(&self.shared).phase = Phase::Call;
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(args);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut options = PeerRequestOptions::with_timeout(patience.idle);
@@ -161,16 +174,19 @@ impl Link {
         match answer {
             Ok(_) => {
                 let result = key.and_then(|key| lock(&self.shared).results.remove(&key));
-                result.ok_or_else(|| {
-                    let failure = Failure::Other("an answer to tools/call went missing".into());
-                    self.explain(failure, Phase::Call)
-                })
+                match result {
+                    Some(result) => Ok(result),
+                    None => {
+                        let why = "an answer to tools/call went missing".to_owned();
+                        Err(self.explain(Failure::Other(why)).await)
+                    }
+                }
             }
             Err(failure) => {
                 if let (Failure::Stopped, Some(id)) = (&failure, id) {
                     tell_cancelled(self.service.peer(), id).await;
                 }
-                let failed = self.explain(failure, Phase::Call);
+                let failed = self.explain(failure).await;
                 key.iter().for_each(|key| lock(&self.shared).forget(key));
                 Err(failed)
             }
@@ -228,14 +244,13 @@ impl Link {
     }
 
     /// What went wrong, for an operator. The server goes on.
-    pub(super) fn explain(&self, failure: Failure, phase: Phase) -> McpError {
-        let (status, stderr) = match &self.end {
-            End::Started(server, _) => (server.exit_status(), server.stderr()),
-            End::Away => (None, String::new()),
+    pub(super) async fn explain(&self, failure: Failure) -> McpError {
+        let status = how_it_ended(&failure, &self.end, &self.shared).await;
+        let stderr = match &self.end {
+            End::Started(server, _) => server.stderr(),
+            End::Away => String::new(),
         };
-        let mut ledger = lock(&self.shared);
-        ledger.phase = phase;
-        explain(failure, status, &ledger, stderr)
+        explain(failure, status, &lock(&self.shared), stderr)
     }
 
     /// Ends the link for a failure and says what went wrong.
@@ -292,14 +307,19 @@ async fn end(end: End, deadline: Duration) -> String {
     }
 }
 
-async fn give_up(at: End, shared: &Shared, failure: Failure, deadline: Duration) -> McpError {
-    let status = match (&failure, &at) {
+/// How the server's process ended, where that is why the conversation did.
+async fn how_it_ended(failure: &Failure, at: &End, shared: &Shared) -> Option<String> {
+    match (failure, at) {
         (Failure::Closed, End::Started(server, _)) if lock(shared).fault.is_none() => {
             // The output closes a little before the process can be seen to have ended.
             timeout(DRAIN, server.exited()).await.ok()
         }
         _ => None,
-    };
+    }
+}
+
+async fn give_up(at: End, shared: &Shared, failure: Failure, deadline: Duration) -> McpError {
+    let status = how_it_ended(&failure, &at, shared).await;
     let stderr = end(at, deadline).await;
     explain(failure, status, &lock(shared), stderr)
 }

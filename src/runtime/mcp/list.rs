@@ -65,10 +65,7 @@ impl Link {
     pub async fn tools(&self, deadline: Duration) -> Result<Vec<Value>, McpError> {
         match self.pages(deadline).await {
             Ok((tools, _)) => Ok(tools),
-            Err(failure) => {
-                let phase = lock(self.shared()).phase;
-                Err(self.explain(failure, phase))
-            }
+            Err(failure) => Err(self.explain(failure).await),
         }
     }
 

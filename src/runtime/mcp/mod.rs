@@ -13,16 +13,19 @@ mod filter;
 mod http;
 mod link;
 mod list;
+mod servers;
 mod wire;
 
-#[cfg(test)]
-mod client_bad_tests;
-#[cfg(test)]
-mod client_tests;
 #[cfg(test)]
 mod connect_tests;
 #[cfg(test)]
 mod filter_tests;
+#[cfg(test)]
+mod link_tests;
+#[cfg(test)]
+mod list_bad_tests;
+#[cfg(test)]
+mod list_tests;
 #[cfg(test)]
 mod test_server;
 
@@ -38,6 +41,7 @@ pub use filter::{Allows, MAX_LINE_BYTES, MAX_LISTING_BYTES};
 pub use http::Address;
 pub use link::{Link, Patience, Transport};
 pub use list::{MAX_PAGES, MAX_TOOLS, list_by, list_tools};
+pub use servers::{McpServer, Servers, WORKSPACE, parse_server};
 
 /// How to start a stdio server.
 ///

@@ -7,8 +7,21 @@ pub enum Adapter {
     Builtin(Builtin),
     /// A program with arguments from a template.
     Cli,
+    /// A tool of an MCP server.
+    Mcp,
     /// Has no effect; answers what the descriptor says.
     Simulated,
+}
+
+/// How the tools of an MCP server are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// The server is known, and asked.
+    Live,
+    /// They are simulated, as in an evaluation whose suite does not ask for its servers.
+    Simulated,
+    /// Nobody knows the server.
+    Not,
 }
 
 /// The built-in tools.
@@ -28,9 +41,10 @@ pub enum Builtin {
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "simulated",
         "cli",
+        "mcp",
         "builtin:file.read",
         "builtin:file.list",
         "builtin:file.search",
@@ -47,6 +61,7 @@ impl Adapter {
         Some(match name {
             "simulated" => Self::Simulated,
             "cli" => Self::Cli,
+            "mcp" => Self::Mcp,
             "builtin:file.read" => Self::Builtin(Builtin::FileRead),
             "builtin:file.list" => Self::Builtin(Builtin::FileList),
             "builtin:file.search" => Self::Builtin(Builtin::FileSearch),

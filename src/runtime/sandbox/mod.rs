@@ -21,7 +21,7 @@ mod system;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adapter::{Adapter, Builtin};
+use adapter::{Adapter, Builtin, Served};
 use confined::Confined;
 use host::Host;
 
@@ -35,7 +35,8 @@ pub struct Plan {
     /// What the descriptor asks for, by name.
     pub mode: &'static str,
     /// What is enforced: `full` (all of a confinement, by the kernel), `workspace`,
-    /// `process_limits`, `delegate` (each of its calls by itself) or `simulated`.
+    /// `process_limits`, `delegate` (each of its calls by itself), `server` (what confines the
+    /// server it is called at) or `simulated`.
     pub enforcement: &'static str,
     /// How a command is confined; `None` where it is not, or where there is no command.
     pub confined: Option<Arc<Confined>>,
@@ -83,6 +84,9 @@ pub enum Refusal {
     /// The program is not installed.
     #[error("program {0} is not installed")]
     Program(String),
+    /// A tool of a server that is not known.
+    #[error("MCP server `{0}` is not known here")]
+    Server(String),
     /// A fixed command without a program.
     #[error("execution.command is empty")]
     NoCommand,
@@ -98,13 +102,17 @@ const DELEGATE: &str = "delegate";
 ///
 /// # Errors
 /// What cannot be enforced or is not there.
-pub fn plan(descriptor: &Descriptor, host: &Host) -> Result<Plan, Refusal> {
+pub fn plan(descriptor: &Descriptor, host: &Host, served: Served) -> Result<Plan, Refusal> {
     let name = &descriptor.execution.adapter;
-    let adapter = Adapter::parse(name).ok_or_else(|| Refusal::Adapter(name.clone()))?;
+    let mut adapter = Adapter::parse(name).ok_or_else(|| Refusal::Adapter(name.clone()))?;
+    if adapter == Adapter::Mcp && served == Served::Simulated {
+        adapter = Adapter::Simulated;
+    }
     let mode = descriptor.sandbox.mode;
     let mut confined = None;
     let enforcement = match adapter {
         Adapter::Simulated => "simulated",
+        Adapter::Mcp => mcp(descriptor, served)?,
         Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
             confined = command(descriptor, host)?.map(Arc::new);
             if confined.is_some() { "full" } else { "process_limits" }
@@ -155,6 +163,22 @@ fn command(descriptor: &Descriptor, host: &Host) -> Result<Option<Confined>, Ref
         }
         // No runtime of either kind is driven, and a remote service runs no local command.
         SandboxMode::Container | SandboxMode::Vm | SandboxMode::RemoteApi => refuse(section.mode),
+    }
+}
+
+/// What confines a tool of a server is where the server runs: what its descriptor would have
+/// confined beyond that cannot be promised for it.
+fn mcp(descriptor: &Descriptor, served: Served) -> Result<&'static str, Refusal> {
+    let server = descriptor.source.server_id.clone().unwrap_or_default();
+    if served == Served::Not {
+        return Err(Refusal::Server(server));
+    }
+    match descriptor.sandbox.mode {
+        SandboxMode::None | SandboxMode::RemoteApi => Ok("server"),
+        mode => {
+            let adapter = descriptor.execution.adapter.clone();
+            Err(Refusal::Mode { mode: mode_name(mode), adapter })
+        }
     }
 }
 

@@ -216,7 +216,9 @@ impl Turn {
         }
         self.stand(slot, (same, permitted.validated()), cx);
         let granted = permitted.validated().call_digest();
-        match ready::prepare(permitted, granted, &cx.resolved.environment.host) {
+        let environment = &cx.resolved.environment;
+        let served = environment.served(&tool.descriptor);
+        match ready::prepare(permitted, granted, (&environment.host, served)) {
             Ok(ready) => {
                 self.started_calls += 1;
                 let fact = ToolSandboxPrepared {

@@ -20,6 +20,7 @@ use crate::journal::{Entry, Event, Journal};
 use crate::runtime::BoxFuture;
 use crate::runtime::dialect::{Message, Transcript};
 use crate::runtime::exec::delegate::{Delegate, DelegateRequest, DelegateResult, DelegateStatus};
+use crate::runtime::exec::mcp::Links;
 use crate::runtime::exec::{Acts, Workspace};
 use crate::runtime::guard::{Approver, Envelope, Grants, Hook};
 use crate::runtime::policy::Principal;
@@ -58,6 +59,8 @@ pub struct Nested<'a> {
     pub workspace: &'a Held<Workspace>,
     /// What simulated tools do.
     pub simulated: &'a Acts,
+    /// The links to MCP servers.
+    pub links: &'a Links,
     /// Who is shown what happens.
     pub sinks: &'a Sinks,
     /// In which lengths.
@@ -143,6 +146,7 @@ impl Nested<'_> {
             hooks: self.hooks,
             workspace: self.workspace,
             simulated: self.simulated,
+            links: self.links,
             signals: &mut signals,
             watch: &mut watch,
             shown: Shown { sinks: self.sinks, renderer: &mut renderer },

@@ -15,6 +15,7 @@ use crate::base::caught::caught;
 use crate::base::world::{Millis, World};
 use crate::journal::Entry;
 use crate::runtime::BoxFuture;
+use crate::runtime::exec::mcp::Links;
 use crate::runtime::exec::{self, Acts, Delegate, Ended, Workspace};
 use crate::runtime::guard::{Approver, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
@@ -48,6 +49,8 @@ pub struct Parties<'a> {
     pub workspace: &'a Held<Workspace>,
     /// What simulated tools still have to play.
     pub simulated: &'a Acts,
+    /// The links to MCP servers.
+    pub links: &'a Links,
     /// What comes from outside.
     pub signals: &'a mut mpsc::UnboundedReceiver<Signal>,
     /// Who watches the record.
@@ -97,6 +100,7 @@ pub async fn drive(
         hooks: parties.hooks,
         workspace: parties.workspace,
         simulated: parties.simulated,
+        links: parties.links,
         broker: &cx.resolved.broker,
         hook_ms: cx.resolved.knobs.hook_timeout_ms,
         delegate: parties.delegate,
@@ -197,6 +201,7 @@ struct Others<'a> {
     hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     workspace: &'a Held<Workspace>,
     simulated: &'a Acts,
+    links: &'a Links,
     broker: &'a crate::runtime::credential::Broker,
     /// How long a hook may take.
     hook_ms: u64,
@@ -241,12 +246,13 @@ impl<'a> Others<'a> {
             }
             Effect::Start(ticket, ready, view) => {
                 let (workspace, acts, broker) = (self.workspace, self.simulated, self.broker);
+                let links = self.links;
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
                     if let Some(found) = exec::search::call(&ready, &view.view.waiting) {
                         return Input::Finished(ticket, found);
                     }
-                    match exec::run(&ready, workspace, acts, broker, &stopped).await {
+                    match exec::run(&ready, workspace, acts, broker, links, &stopped).await {
                         Ended::Ran(ran) => Input::Finished(ticket, *ran),
                         Ended::TornDown(how) => Input::TornDown(ticket, how.to_owned()),
                     }

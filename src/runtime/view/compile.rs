@@ -15,9 +15,11 @@ use crate::base::digest::Digest;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::{Registered, Registry, alias};
+use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Decision, Judgement, Principal, Rules, may_expose};
+use crate::runtime::sandbox::adapter::Served;
 use crate::runtime::sandbox::{self, host::Host};
-use crate::tool::descriptor::{LifecycleStatus, OutputExposure, SourceType};
+use crate::tool::descriptor::{Descriptor, LifecycleStatus, OutputExposure, SourceType};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
@@ -36,6 +38,20 @@ pub struct Environment {
     pub max_tools: usize,
     /// What commands can be confined with.
     pub host: Host,
+    /// The MCP servers whose tools are really called.
+    pub servers: Arc<Servers>,
+}
+
+impl Environment {
+    /// How the tools of a descriptor's server are called here.
+    pub fn served(&self, descriptor: &Descriptor) -> Served {
+        let id = descriptor.source.server_id.as_deref().unwrap_or_default();
+        match (self.servers.get(id), self.evaluation) {
+            (Some(_), _) => Served::Live,
+            (None, true) => Served::Simulated,
+            (None, false) => Served::Not,
+        }
+    }
 }
 
 /// Everything a view depends on.
@@ -216,7 +232,7 @@ fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), Kep
 /// Whether it could run here: adapter, program, sandbox, credential, money.
 fn environment(tool: &Registered, environment: &Environment) -> Result<(), KeptOut> {
     let refuse = |reason: String| KeptOut::new("environment", reason);
-    sandbox::plan(&tool.descriptor, &environment.host)
+    sandbox::plan(&tool.descriptor, &environment.host, environment.served(&tool.descriptor))
         .map_err(|refusal| refuse(refusal.to_string()))?;
     let credentials = &tool.descriptor.credentials;
     if let Some(held) = &environment.credentials {

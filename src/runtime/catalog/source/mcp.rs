@@ -1,16 +1,19 @@
 //! The tools of an MCP server, as `tools/list` gives them.
 //!
-//! A descriptor made here is good for evaluations: it is `verified`, untrusted, and its calls are
-//! simulated and reported as such; the server is never called. To use the tool outside
-//! evaluations a person reviews its effects, which are guesses, and writes `enabled`.
+//! A descriptor made here is good for evaluations: it is `verified` and untrusted. Whether its
+//! server is called is for the evaluation to say; where it does not, calls are simulated and
+//! reported as such. To use the tool outside evaluations a person reviews its effects, which are
+//! guesses, and writes `enabled`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::effects::Hints;
 use super::normalize::{self, NotATool, Origin, Parts};
 use super::shape::kind;
 pub use super::{ImportProblem, Imported, ServerName, Severity};
-use crate::tool::descriptor::{Source, SourceType};
+use crate::base::canon;
+use crate::base::digest::Digest;
+use crate::tool::descriptor::{Descriptor, Source, SourceType};
 
 /// Judges each tool alone. Total: every element of `tools` gives a descriptor or a problem that
 /// names it by its place in the list. What has no place in a descriptor is kept unchanged under
@@ -27,7 +30,26 @@ pub fn import(server: &ServerName, tools: &[Value]) -> Imported {
         area: format!("mcp:{server}/**"),
     };
     let parts: Vec<Result<Parts<'_>, NotATool>> = tools.iter().map(take_apart).collect();
-    normalize::import(&origin, &parts)
+    let mut imported = normalize::import(&origin, &parts);
+    for descriptor in &mut imported.descriptors {
+        descriptor.execution.adapter = "mcp".to_owned();
+        descriptor.version = Some(descriptor.content_digest());
+    }
+    imported
+}
+
+/// What a server says of a tool, and nothing that was added here: a tool whose definition changed
+/// is another one (a "rug pull"), whatever its name.
+pub fn definition(descriptor: &Descriptor) -> Digest {
+    let said = json!({
+        "name": descriptor.canonical_name,
+        "title": descriptor.display_name,
+        "description": descriptor.description.summary,
+        "inputSchema": descriptor.schemas.input_schema,
+        "outputSchema": descriptor.schemas.output_schema,
+        "foreign": descriptor.provenance.foreign,
+    });
+    canon::content_digest("mcp-definition", &said)
 }
 
 fn take_apart(raw: &Value) -> Result<Parts<'_>, NotATool> {

@@ -20,7 +20,7 @@ fn imported(tools: &[Value]) -> Imported {
         let lifecycle = descriptor.lifecycle.status;
         assert_eq!(lifecycle, LifecycleStatus::Verified);
         assert_eq!(descriptor.provenance.trust_level, TrustLevel::Untrusted);
-        assert_eq!(descriptor.execution.adapter, "simulated");
+        assert_eq!(descriptor.execution.adapter, "mcp");
         assert_eq!(descriptor.source.r#type, SourceType::Mcp);
     }
     imported

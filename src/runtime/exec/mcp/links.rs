@@ -1,0 +1,141 @@
+//! The links of a session: each server is reached when a tool of it is first called, and asked
+//! what its tools are before anything is called.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use crate::base::digest::Digest;
+use crate::runtime::catalog::source::{ServerName, mcp};
+use crate::runtime::credential::Broker;
+use crate::runtime::mcp::{Link, McpError, McpServer, Servers};
+use crate::tool::descriptor::Descriptor;
+use crate::tool::id::ToolId;
+
+/// How often a list is fetched that keeps changing.
+const ROUNDS: usize = 8;
+
+/// The open links, by server.
+#[derive(Debug, Default)]
+pub struct Links(BTreeMap<String, Held>);
+
+#[derive(Debug)]
+struct Held {
+    server: Arc<McpServer>,
+    open: Mutex<Option<Open>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    link: Arc<Link>,
+    /// How often the list had changed when it was last fetched.
+    seen: u64,
+    /// What each tool was last said to be.
+    tools: BTreeMap<ToolId, Digest>,
+}
+
+/// Why a tool cannot be called.
+#[derive(Debug)]
+pub(super) enum NoTool {
+    Server(McpError),
+    /// There is no such server.
+    Unknown,
+    /// The server does not offer it any more.
+    Gone,
+    /// The server says now that it is something else than what was registered.
+    Changed {
+        registered: Digest,
+        now: Digest,
+    },
+}
+
+impl Links {
+    /// None open yet.
+    pub fn new(servers: &Servers) -> Self {
+        let held = |server: &Arc<McpServer>| {
+            let open = Mutex::default();
+            (server.id.clone(), Held { server: Arc::clone(server), open })
+        };
+        Self(servers.iter().map(held).collect())
+    }
+
+    /// The link to the server of a tool, which offers it exactly as it was registered. Reconnects
+    /// where the link is dead, and fetches the list again where the server said that it changed.
+    pub(super) async fn to(
+        &self,
+        tool: &Descriptor,
+        workspace: &Path,
+        broker: &Broker,
+    ) -> Result<Arc<Link>, NoTool> {
+        let id = tool.source.server_id.as_deref().unwrap_or_default();
+        let held = self.0.get(id).ok_or(NoTool::Unknown)?;
+        let mut open = held.open.lock().await;
+        if let Some(dead) = open.take_if(|one| one.link.is_dead()) {
+            end(dead).await;
+        }
+        let current = match &mut *open {
+            Some(one) => {
+                if one.link.changes() != one.seen {
+                    (one.seen, one.tools) = list(&one.link, &held.server).await?;
+                }
+                one
+            }
+            none => {
+                let server = &held.server;
+                let transport = server.transport_in(workspace, broker);
+                let link = Link::open(&transport, server.allows, &server.deadlines).await;
+                let link = Arc::new(link.map_err(NoTool::Server)?);
+                let (seen, tools) = list(&link, server).await?;
+                none.insert(Open { link, seen, tools })
+            }
+        };
+        let now = *current.tools.get(&tool.tool_id).ok_or(NoTool::Gone)?;
+        let registered = mcp::definition(tool);
+        if now != registered {
+            return Err(NoTool::Changed { registered, now });
+        }
+        Ok(Arc::clone(&current.link))
+    }
+
+    /// Ends all links, and every server that was started for one.
+    pub async fn close(&self) {
+        for held in self.0.values() {
+            if let Some(open) = held.open.lock().await.take() {
+                end(open).await;
+            }
+        }
+    }
+}
+
+async fn end(open: Open) {
+    // A call that still has it ends it when it lets go.
+    if let Some(link) = Arc::into_inner(open.link) {
+        let stderr = link.close().await;
+        tracing::debug!(stderr, "a server ended");
+    }
+}
+
+/// The tools as they are now. A list that changed while it was fetched is fetched again, so that
+/// the last word counts.
+async fn list(link: &Link, server: &McpServer) -> Result<(u64, BTreeMap<ToolId, Digest>), NoTool> {
+    let mut seen = link.changes();
+    for _ in 0..ROUNDS {
+        let tools = link.tools(server.deadlines.request).await.map_err(NoTool::Server)?;
+        let now = link.changes();
+        if now == seen {
+            return Ok((seen, definitions(&server.id, &tools)));
+        }
+        seen = now;
+    }
+    let tools = link.tools(server.deadlines.request).await.map_err(NoTool::Server)?;
+    Ok((seen, definitions(&server.id, &tools)))
+}
+
+fn definitions(server: &str, tools: &[Value]) -> BTreeMap<ToolId, Digest> {
+    let imported = mcp::import(&ServerName::sanitized(server), tools);
+    let descriptors = imported.descriptors.iter();
+    descriptors.map(|one| (one.tool_id.clone(), mcp::definition(one))).collect()
+}
