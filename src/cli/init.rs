@@ -16,7 +16,7 @@ use crate::eval::scaffold::{Origin, ScaffoldError, scaffold, write};
 use crate::report::json::envelope;
 use crate::runtime::catalog::source::snapshot::Snapshot;
 use crate::runtime::catalog::source::{Imported, ServerName, mcp};
-use crate::runtime::mcp::parse_server;
+use crate::runtime::mcp::{Allows, parse_server};
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]
@@ -103,7 +103,7 @@ fn find(args: &InitArgs, output: &mut Output) -> Result<Found, CliError> {
         if waits {
             output.error(&format!("waiting for {} (60 s at most)", command[0]));
         }
-        let snapshot = interruptible(&runtime()?, sources::list(&server))??;
+        let snapshot = interruptible(&runtime()?, sources::list(&server, Allows::default()))??;
         let name = suite_name(short_name(&command))?;
         let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
         let found = without_secrets(&command).join(" ");

@@ -14,7 +14,7 @@ use crate::runtime::catalog::source::snapshot::{self, Snapshot};
 use crate::runtime::catalog::source::{Imported, ServerName, mcp, openai};
 use crate::runtime::catalog::store::{Store, StoreError};
 use crate::runtime::credential::Broker;
-use crate::runtime::mcp::{Deadlines, Transport, list_by};
+use crate::runtime::mcp::{Allows, Deadlines, Transport, list_by};
 use crate::tool::descriptor::Descriptor;
 
 /// What the sources of a suite gave.
@@ -86,7 +86,7 @@ async fn live(folder: &Path, source: &McpSource) -> Result<(Imported, Digest), C
     let root = tempfile::tempdir();
     let root = root.map_err(|error| CliError::Environment(format!("no folder: {error}")))?;
     let transport = server.transport_in(root.path(), &Broker::default());
-    let mut snapshot = list(&transport).await?;
+    let mut snapshot = list(&transport, server.allows).await?;
     // As it stands in the suite, without this machine's folders.
     snapshot.command = without_secrets(&source.shown());
     keep(folder, source, &snapshot)?;
@@ -111,9 +111,9 @@ fn keep(folder: &Path, source: &McpSource, snapshot: &Snapshot) -> Result<(), Cl
 ///
 /// # Errors
 /// What the server did wrong.
-pub async fn list(transport: &Transport) -> Result<Snapshot, CliError> {
+pub async fn list(transport: &Transport, allows: Allows) -> Result<Snapshot, CliError> {
     let command = transport.words();
-    let listing = list_by(transport, &Deadlines::default())
+    let listing = list_by(transport, allows, &Deadlines::default())
         .await
         .map_err(|error| CliError::Environment(format!("{}: {error}", command[0])))?;
     Ok(Snapshot::of(&listing, &without_secrets(&command)))

@@ -10,7 +10,7 @@ use crate::base::digest::Digest;
 use crate::base::secret::Secret;
 use crate::base::world::env_var;
 use crate::runtime::catalog::source::ServerName;
-use crate::runtime::mcp::{Address, Allows, Deadlines, Launch, McpServer, Transport};
+use crate::runtime::mcp::{Address, Allows, Deadlines, Launch, McpServer, Transport, WORKSPACE};
 
 /// How to reach an MCP server: by a command that starts it, or by an address.
 ///
@@ -118,11 +118,11 @@ impl McpSource {
                     program: self::program(folder, program),
                     args: args.to_vec(),
                     env: self.env.iter().map(&mut filled).collect(),
-                    cwd: Some(
-                        self.cwd
-                            .as_ref()
-                            .map_or_else(|| folder.to_path_buf(), |cwd| folder.join(cwd)),
-                    ),
+                    cwd: Some(match self.cwd.as_deref() {
+                        None => folder.to_path_buf(),
+                        Some(cwd) if cwd.starts_with(WORKSPACE) => cwd.into(),
+                        Some(cwd) => folder.join(cwd),
+                    }),
                 })
             }
         };

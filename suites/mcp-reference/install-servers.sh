@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs pinned versions of five reference MCP servers into a folder and prints, for each, its
+# Installs pinned versions of six reference MCP servers into a folder and prints, for each, its
 # name, a tab and the command that starts it.
 #
 #   install-servers.sh [FOLDER]
@@ -10,6 +10,7 @@ set -eu
 
 FILESYSTEM=2026.8.31
 MEMORY=2026.8.31
+EVERYTHING=2026.8.31
 GIT=2026.10.19
 TIME=2026.10.19
 FETCH=2026.10.24
@@ -37,7 +38,7 @@ esac
 bin=$folder/npm/node_modules/.bin
 pybin=$folder/py/bin
 log=$folder/install.log
-pins="$FILESYSTEM $MEMORY $GIT $TIME $FETCH $NPM_BEFORE 1"
+pins="$FILESYSTEM $MEMORY $EVERYTHING $GIT $TIME $FETCH $NPM_BEFORE 1"
 
 # What the Python servers depend on, at the versions the saved listings were made with.
 constraints() {
@@ -110,7 +111,8 @@ install_all() {
     run npm install --prefix "$folder/npm" --before "$NPM_BEFORE" --save-exact --ignore-scripts \
         --no-audit --no-fund --no-update-notifier \
         "@modelcontextprotocol/server-filesystem@$FILESYSTEM" \
-        "@modelcontextprotocol/server-memory@$MEMORY"
+        "@modelcontextprotocol/server-memory@$MEMORY" \
+        "@modelcontextprotocol/server-everything@$EVERYTHING"
     run python3 -m venv "$folder/py"
     constraints >"$folder/constraints.txt"
     run "$pybin/python" -m pip install --disable-pip-version-check --only-binary :all: \
@@ -120,6 +122,7 @@ install_all() {
 
 [ "$(cat "$folder/installed" 2>/dev/null)" = "$pins" ] || install_all
 for program in "$bin/mcp-server-filesystem" "$bin/mcp-server-memory" \
+    "$bin/mcp-server-everything" \
     "$pybin/mcp-server-git" "$pybin/mcp-server-time" "$pybin/mcp-server-fetch"; do
     [ -x "$program" ] || fail "$program is missing; remove $folder and try again"
 done
@@ -131,6 +134,7 @@ tab=$(printf '\t')
 cat <<COMMANDS
 filesystem$tab'$bin/mcp-server-filesystem' '$folder/files'
 memory${tab}MEMORY_FILE_PATH='$folder/memory.json' '$bin/mcp-server-memory'
+everything$tab'$bin/mcp-server-everything'
 git$tab'$pybin/mcp-server-git'
 time${tab}TZ=UTC '$pybin/mcp-server-time'
 fetch$tab'$pybin/mcp-server-fetch'

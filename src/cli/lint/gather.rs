@@ -19,7 +19,7 @@ use crate::eval::suite::ToolSource;
 use crate::lint::{Level, Server, Subject};
 use crate::runtime::catalog::source::{openai, snapshot};
 use crate::runtime::catalog::store::Store;
-use crate::runtime::mcp::parse_server;
+use crate::runtime::mcp::{Allows, parse_server};
 use crate::tool::descriptor::FORMAT;
 use crate::tool::manifest;
 
@@ -269,8 +269,8 @@ fn live(unit: &mut Unit, line: &str, output: &mut Output) -> Result<(), CliError
         output.error(&format!("waiting for two starts of {} (60 s each at most)", command[0]));
     }
     let runtime = runtime()?;
-    let first = interruptible(&runtime, sources::list(&server))??;
-    let second = interruptible(&runtime, sources::list(&server))??;
+    let first = interruptible(&runtime, sources::list(&server, Allows::default()))??;
+    let second = interruptible(&runtime, sources::list(&server, Allows::default()))??;
     let file = format!("tools/list of {}", without_secrets(&command).join(" "));
     let text = Text { file, text: first.to_text(), document: None };
     // Judged together with what else is named, the live server comes first.

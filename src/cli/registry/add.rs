@@ -17,7 +17,7 @@ use crate::eval::read::{read, shown};
 use crate::runtime::catalog::desk::{self, Candidate};
 use crate::runtime::catalog::source::{ImportProblem, Imported, ServerName, mcp};
 use crate::runtime::catalog::store::Store;
-use crate::runtime::mcp::parse_server;
+use crate::runtime::mcp::{Allows, parse_server};
 use crate::tool::manifest;
 
 /// Arguments of `registry add`.
@@ -102,7 +102,7 @@ fn find(args: &AddArgs) -> Result<Found, CliError> {
     if let Some(line) = &args.mcp {
         let server = parse_server(line).map_err(|error| CliError::Usage(error.to_string()))?;
         let command = server.words();
-        let snapshot = interruptible(&runtime()?, sources::list(&server))??;
+        let snapshot = interruptible(&runtime()?, sources::list(&server, Allows::default()))??;
         let name = args.name.clone().unwrap_or_else(|| short_name(&command));
         found.take(mcp::import(&ServerName::sanitized(&name), &snapshot.tools));
     }

@@ -36,15 +36,20 @@ const UNDECLARED: Duration = Duration::from_secs(5);
 /// # Panics
 /// As any use of `tokio`: outside a runtime with input, output and time enabled.
 pub async fn list_tools(launch: &Launch, deadlines: &Deadlines) -> Result<Listing, McpError> {
-    list_by(&Transport::Stdio(launch.clone()), deadlines).await
+    list_by(&Transport::Stdio(launch.clone()), Allows::default(), deadlines).await
 }
 
-/// Lists every tool of a server, however it is reached.
+/// Lists every tool of a server, however it is reached. Some servers offer more to a client that may
+/// be asked for more.
 ///
 /// # Errors
 /// As [`list_tools`].
-pub async fn list_by(transport: &Transport, deadlines: &Deadlines) -> Result<Listing, McpError> {
-    let link = Link::open(transport, Allows::default(), deadlines).await?;
+pub async fn list_by(
+    transport: &Transport,
+    allows: Allows,
+    deadlines: &Deadlines,
+) -> Result<Listing, McpError> {
+    let link = Link::open(transport, allows, deadlines).await?;
     match link.pages(deadlines.request).await {
         Ok((tools, pages)) => {
             let shared = link.shared().clone();
