@@ -12,6 +12,7 @@
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
+use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::confined::Confined;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
@@ -38,7 +39,7 @@ fn confined(host: &Host, network: &str) -> Confined {
          execution: {{adapter: cli, command: ['true']}}\n"
     );
     let descriptor = manifest::parse("start.yaml", &text).unwrap();
-    let plan = plan(&descriptor, host).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let plan = plan(&descriptor, host, Served::Not).unwrap_or_else(|refusal| panic!("{refusal}"));
     plan.confined.unwrap().as_ref().clone()
 }
 

@@ -10,6 +10,7 @@ use proofmark::journal::Outcome;
 use proofmark::journal::event::call::{ObservedEffects, ToolSandboxPrepared};
 use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::Hook;
+use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
 use proofmark::runtime::sandbox::plan;
@@ -203,7 +204,7 @@ fn a_sandbox_that_is_dropped_ends() {
     let Some(host) = host() else { return };
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    let plan = plan(&descriptor("{mode: workspace_write}", "[sh]"), host).unwrap();
+    let plan = plan(&descriptor("{mode: workspace_write}", "[sh]"), host, Served::Not).unwrap();
     let words = ["sh", "-c", "setsid sh -c 'sleep 1; echo x > late' & sleep 1; echo x > late"];
     let words = words.map(str::to_owned);
     let ordered = plan.confined.as_ref().unwrap().order(&root, &words, None).unwrap();
@@ -252,7 +253,8 @@ fn a_connection_that_is_not_declared_is_a_fault() {
 fn what_cannot_be_enforced_is_refused() {
     let nothing = Host::default();
     let check = |host: &Host, sandbox: &str, command: &str, expected: &str| {
-        let refusal = plan(&descriptor(sandbox, command), host).unwrap_err().to_string();
+        let refusal =
+            plan(&descriptor(sandbox, command), host, Served::Not).unwrap_err().to_string();
         assert!(refusal.contains(expected), "{sandbox}: {refusal}");
     };
     let here = "[ls]";

@@ -16,6 +16,7 @@ mod case_keys;
 mod chat;
 mod cli;
 mod command;
+mod conformance;
 mod coverage;
 mod delegates;
 mod delegates_limits;

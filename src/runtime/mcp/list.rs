@@ -39,8 +39,8 @@ pub async fn list_tools(launch: &Launch, deadlines: &Deadlines) -> Result<Listin
     list_by(&Transport::Stdio(launch.clone()), Allows::default(), deadlines).await
 }
 
-/// Lists every tool of a server, however it is reached. Some servers offer more to a client that may
-/// be asked for more.
+/// Lists every tool of a server, however it is reached. Some servers offer more to a client that
+/// may be asked for more.
 ///
 /// # Errors
 /// As [`list_tools`].

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
 use proofmark::runtime::sandbox::mechanism::{Mechanism, Reach};
@@ -161,7 +162,8 @@ pub fn check(host: &Host, extra: &str, attempts: &[Attempt]) {
 
 async fn run(host: &Host, extra: &str, attempt: &Attempt, without: &[Mechanism]) -> String {
     let scene = Scene::new();
-    let plan = plan(&descriptor(&section(without), &format!("['{PYTHON}']")), host).unwrap();
+    let plan =
+        plan(&descriptor(&section(without), &format!("['{PYTHON}']")), host, Served::Not).unwrap();
     let script = format!("{PRELUDE}{}\n", attempt.script);
     let (work, out) = (scene.work().display().to_string(), scene.out().display().to_string());
     let words = [PYTHON, "-c", &script, &work, &out, extra].map(str::to_owned);

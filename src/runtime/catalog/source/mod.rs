@@ -6,8 +6,9 @@
 //! (what a tool may do, guessed with caution), `normalize` (one tool to one descriptor).
 //!
 //! Every imported descriptor is `untrusted`. A tool of a list is simulated; a tool of a server is
-//! called there only where somebody names the server. Its status is `verified`, which makes it callable inside evaluations only. `enabled` needs a person who
-//! has read its effects, because those are guesses from hints and names.
+//! called there only where somebody names the server. Its status is `verified`, which makes it
+//! callable inside evaluations only. `enabled` needs a person who has read its effects, because
+//! those are guesses from hints and names.
 
 mod effects;
 pub mod mcp;
