@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::CliError;
+use super::suites::host;
 use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::{Position, Problem};
@@ -15,6 +16,7 @@ use crate::runtime::catalog::source::{Imported, ServerName, mcp, openai};
 use crate::runtime::catalog::store::{Store, StoreError};
 use crate::runtime::credential::Broker;
 use crate::runtime::mcp::{Allows, Deadlines, Transport, list_by};
+use crate::runtime::sandbox::for_server;
 use crate::tool::descriptor::Descriptor;
 
 /// What the sources of a suite gave.
@@ -85,8 +87,20 @@ async fn live(folder: &Path, source: &McpSource) -> Result<(Imported, Digest), C
     let server = source.server(folder);
     let root = tempfile::tempdir();
     let root = root.map_err(|error| CliError::Environment(format!("no folder: {error}")))?;
-    let transport = server.transport_in(root.path(), &Broker::default());
-    let mut snapshot = list(&transport, server.allows).await?;
+    let root = root.path().canonicalize().unwrap_or_else(|_| root.path().to_owned());
+    let failed = |why: String| CliError::Environment(format!("{}: {why}", source.shown()[0]));
+    // Only a confinement that the suite states is one for the listing too: a server that is listed
+    // and not called may have to be fetched first.
+    let started = server.started().filter(|_| source.sandbox.is_some());
+    let confined = started.map(|(section, program)| for_server(section, program, &host()));
+    let confined = confined.transpose().map_err(|refusal| failed(refusal.to_string()))?.flatten();
+    let link = server.connect(confined.as_ref(), (&root, &Broker::default())).await;
+    let listing = match link {
+        Ok(link) => link.list(server.deadlines.request).await,
+        Err(error) => Err(error),
+    };
+    let listing = listing.map_err(|error| failed(error.to_string()))?;
+    let mut snapshot = Snapshot::of(&listing, &[]);
     // As it stands in the suite, without this machine's folders.
     snapshot.command = without_secrets(&source.shown());
     keep(folder, source, &snapshot)?;

@@ -11,6 +11,7 @@ use crate::base::secret::Secret;
 use crate::base::world::env_var;
 use crate::runtime::catalog::source::ServerName;
 use crate::runtime::mcp::{Address, Allows, Deadlines, Launch, McpServer, Transport, WORKSPACE};
+use crate::tool::descriptor::{Sandbox, SandboxMode};
 
 /// How to reach an MCP server: by a command that starts it, or by an address.
 ///
@@ -44,6 +45,11 @@ pub struct McpSource {
     /// Whether trials call the server.
     #[serde(default, skip_serializing_if = "Calls::is_simulated")]
     pub calls: Calls,
+    /// How a server that is started is confined, as the `sandbox` section of a descriptor says; by
+    /// default it may write to the trial's folder, read what it is installed in, and reach nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Sandbox")]
+    pub sandbox: Option<Sandbox>,
     /// What the server may ask of its client; nothing by default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Asking>,
@@ -130,6 +136,10 @@ impl McpSource {
             id: self.id(),
             transport,
             allows: Allows { elicitation: self.allow.contains(&Asking::Elicitation) },
+            sandbox: self.sandbox.clone().unwrap_or_else(|| Sandbox {
+                mode: SandboxMode::WorkspaceWrite,
+                ..Sandbox::default()
+            }),
             deadlines: Deadlines::default(),
             secrets,
         }

@@ -61,7 +61,7 @@ fn carries(args: &Value, name: &str) -> bool {
 pub fn prepare(
     permitted: Permitted,
     granted: Digest,
-    (host, served): (&Host, Served),
+    (host, served): (&Host, Served<'_>),
 ) -> Result<Ready, (Permitted, Refusal)> {
     let call_digest = permitted.validated().call_digest();
     assert_eq!(call_digest, granted, "the call changed after it was permitted");

@@ -232,11 +232,7 @@ impl Server {
     /// How the process that was started ended, if it has. It is not reaped, so that its number,
     /// which is also that of its group, is not given to another process meanwhile.
     pub(super) fn exit_status(&self) -> Option<String> {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        match rustix::process::waitid(WaitId::Pid(self.group), look) {
-            Ok(status) => status.as_ref().map(describe),
-            Err(_) => Some("an unknown status".to_owned()),
-        }
+        exit_status(self.group)
     }
 
     /// The end of its standard error so far.
@@ -246,12 +242,7 @@ impl Server {
 
     /// Waits until the process that was started has ended.
     pub(super) async fn exited(&self) -> String {
-        loop {
-            match self.exit_status() {
-                Some(status) => return status,
-                None => sleep(POLL).await,
-            }
-        }
+        exited(self.group).await
     }
 
     /// Ends the group; call it once standard input is closed. Sends SIGTERM after a third of
@@ -331,6 +322,25 @@ pub(super) fn only_zombies(group: Pid) -> bool {
     members > 0
 }
 
+/// How a child ended, if it has. It is not reaped, so that its number is not given to another one.
+pub(super) fn exit_status(pid: Pid) -> Option<String> {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    match rustix::process::waitid(WaitId::Pid(pid), look) {
+        Ok(status) => status.as_ref().map(describe),
+        Err(_) => Some("an unknown status".to_owned()),
+    }
+}
+
+/// Waits until a child has ended.
+pub(super) async fn exited(pid: Pid) -> String {
+    loop {
+        match exit_status(pid) {
+            Some(status) => return status,
+            None => sleep(POLL).await,
+        }
+    }
+}
+
 fn describe(status: &WaitIdStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("exit code {code}"),
@@ -340,7 +350,7 @@ fn describe(status: &WaitIdStatus) -> String {
 }
 
 /// Reads a stream to its end, keeping only the last bytes.
-async fn keep_tail(mut stream: impl AsyncRead + Unpin, tail: Arc<Mutex<Vec<u8>>>) {
+pub(super) async fn keep_tail(mut stream: impl AsyncRead + Unpin, tail: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = stream.read(&mut chunk).await {
         let mut tail = lock(&tail);

@@ -21,10 +21,11 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use super::boxed::Boxed;
 use super::connect::{Server, lock};
 use super::filter::{Allows, Ledger, key_of};
 use super::http::{Address, Web};
-use super::wire::{Pump, Shared, wire};
+use super::wire::{Input, Output, Pump, Shared, wire};
 use super::{Deadlines, Launch, McpError, Phase, cut};
 
 /// How long answers may still arrive once the server's process has ended.
@@ -76,8 +77,48 @@ pub struct Link {
 /// What is at the other end.
 #[derive(Debug)]
 enum End {
-    Started(Server, Pump),
+    Started(Process, Pump),
     Away,
+}
+
+/// What a server reads, and what it writes.
+pub(super) type Streams = (Input, Output);
+
+/// A server that was started, confined by the kernel or not.
+#[derive(Debug)]
+enum Process {
+    Plain(Server),
+    Boxed(Box<Boxed>),
+}
+
+impl Process {
+    fn exit_status(&self) -> Option<String> {
+        match self {
+            Self::Plain(server) => server.exit_status(),
+            Self::Boxed(server) => server.exit_status(),
+        }
+    }
+
+    async fn exited(&self) -> String {
+        match self {
+            Self::Plain(server) => server.exited().await,
+            Self::Boxed(server) => server.exited().await,
+        }
+    }
+
+    fn stderr(&self) -> String {
+        match self {
+            Self::Plain(server) => server.stderr(),
+            Self::Boxed(server) => server.stderr(),
+        }
+    }
+
+    async fn stop(self, deadline: Duration) -> String {
+        match self {
+            Self::Plain(server) => server.stop(deadline).await,
+            Self::Boxed(server) => server.stop(deadline).await,
+        }
+    }
 }
 
 /// Why a conversation ended early.
@@ -112,23 +153,16 @@ impl Link {
     ) -> Result<Self, McpError> {
         let shared: Shared = Arc::new(std::sync::Mutex::new(Ledger::allowing(allows)));
         let config = config(allows);
-        let mode = ClientLifecycleMode::Initialize;
         match transport {
             Transport::Stdio(launch) => {
                 let (server, stdin, stdout) = Server::spawn(launch)?;
-                let (wire, pump) = wire(Box::new(stdin), Box::new(stdout), &shared);
-                let start = config.serve_with_lifecycle(wire, mode);
-                let started = timeout(deadlines.start, start);
-                let started = started_by(until_gone(&server, started).await, deadlines.start);
-                let end = End::Started(server, pump);
-                match started {
-                    Ok(service) => Ok(Self { service, shared, end, stop: deadlines.stop }),
-                    Err(failure) => Err(give_up(end, &shared, failure, deadlines.stop).await),
-                }
+                let streams: Streams = (Box::new(stdin), Box::new(stdout));
+                Self::over(Process::Plain(server), streams, shared, (config, deadlines)).await
             }
             Transport::Http(address) => {
                 let web = Web::new(address, &shared)?;
-                let start = config.serve_with_lifecycle(web.transport(), mode);
+                let start =
+                    config.serve_with_lifecycle(web.transport(), ClientLifecycleMode::Initialize);
                 match started_by(Ok(timeout(deadlines.start, start).await), deadlines.start) {
                     Ok(service) => {
                         Ok(Self { service, shared, end: End::Away, stop: deadlines.stop })
@@ -136,6 +170,40 @@ impl Link {
                     Err(failure) => Err(explain(failure, None, &lock(&shared), String::new())),
                 }
             }
+        }
+    }
+
+    /// Connects to a server that was started in a sandbox.
+    ///
+    /// # Errors
+    /// As [`Link::open`], or why it could not be started.
+    pub async fn open_boxed(
+        started: Result<Boxed, McpError>,
+        allows: Allows,
+        deadlines: &Deadlines,
+    ) -> Result<Self, McpError> {
+        let mut server = started?;
+        let shared: Shared = Arc::new(std::sync::Mutex::new(Ledger::allowing(allows)));
+        let streams = server.streams()?;
+        let process = Process::Boxed(Box::new(server));
+        Self::over(process, streams, shared, (config(allows), deadlines)).await
+    }
+
+    /// The handshake over a process's two streams.
+    async fn over(
+        process: Process,
+        (stdin, stdout): Streams,
+        shared: Shared,
+        (config, deadlines): (ClientConfig, &Deadlines),
+    ) -> Result<Self, McpError> {
+        let (wire, pump) = wire(stdin, stdout, &shared);
+        let start = config.serve_with_lifecycle(wire, ClientLifecycleMode::Initialize);
+        let started = timeout(deadlines.start, start);
+        let started = started_by(until_gone(&process, started).await, deadlines.start);
+        let end = End::Started(process, pump);
+        match started {
+            Ok(service) => Ok(Self { service, shared, end, stop: deadlines.stop }),
+            Err(failure) => Err(give_up(end, &shared, failure, deadlines.stop).await),
         }
     }
 
@@ -280,7 +348,7 @@ fn started_by(started: Result<Started, Failure>, deadline: Duration) -> Result<S
 }
 
 async fn until_gone<T>(
-    server: &Server,
+    server: &Process,
     conversation: impl Future<Output = T>,
 ) -> Result<T, Failure> {
     let mut conversation = pin!(conversation);

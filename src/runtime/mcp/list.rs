@@ -49,15 +49,7 @@ pub async fn list_by(
     allows: Allows,
     deadlines: &Deadlines,
 ) -> Result<Listing, McpError> {
-    let link = Link::open(transport, allows, deadlines).await?;
-    match link.pages(deadlines.request).await {
-        Ok((tools, pages)) => {
-            let shared = link.shared().clone();
-            let stderr = link.close().await;
-            Ok(listing(&lock(&shared), (tools, pages), stderr))
-        }
-        Err(failure) => Err(link.fail(failure).await),
-    }
+    Link::open(transport, allows, deadlines).await?.list(deadlines.request).await
 }
 
 type Outcome = Result<(Vec<Value>, usize), Failure>;
@@ -71,6 +63,21 @@ impl Link {
         match self.pages(deadline).await {
             Ok((tools, _)) => Ok(tools),
             Err(failure) => Err(self.explain(failure).await),
+        }
+    }
+
+    /// Lists every tool and ends the link.
+    ///
+    /// # Errors
+    /// As [`Link::tools`].
+    pub async fn list(self, deadline: Duration) -> Result<Listing, McpError> {
+        match self.pages(deadline).await {
+            Ok((tools, pages)) => {
+                let shared = self.shared().clone();
+                let stderr = self.close().await;
+                Ok(listing(&lock(&shared), (tools, pages), stderr))
+            }
+            Err(failure) => Err(self.fail(failure).await),
         }
     }
 

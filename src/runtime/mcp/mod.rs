@@ -8,6 +8,7 @@
 //!
 //! Unix only: the teardown relies on process groups and signals.
 
+mod boxed;
 mod connect;
 mod filter;
 mod http;
@@ -36,6 +37,7 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use boxed::Boxed;
 pub use connect::{INHERITED, parse_command};
 pub use filter::{Allows, MAX_LINE_BYTES, MAX_LISTING_BYTES};
 pub use http::Address;

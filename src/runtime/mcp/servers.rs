@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Address, Allows, Deadlines, Launch, McpError, Transport, parse_command};
+use super::{Address, Allows, Boxed, Deadlines, Launch, Link, McpError, Transport, parse_command};
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::Secret;
 use crate::runtime::credential::Broker;
+use crate::runtime::sandbox::confined::Confined;
+use crate::tool::descriptor::Sandbox;
 
 /// What stands for the folder of the session's workspace in a server's arguments, environment and
 /// folder.
@@ -22,6 +24,8 @@ pub struct McpServer {
     pub transport: Transport,
     /// What it may ask of its client.
     pub allows: Allows,
+    /// How it is confined, where it is started.
+    pub sandbox: Sandbox,
     /// How long its parts may take.
     pub deadlines: Deadlines,
     /// Values in its environment or headers that nobody is to see.
@@ -49,6 +53,32 @@ impl McpServer {
                     .fold(hasher, |hasher, (name, _)| named(hasher, name))
                     .finish()
             }
+        }
+    }
+
+    /// Connects to it from a session, confined where that says so.
+    ///
+    /// # Errors
+    /// Why it cannot be reached.
+    pub async fn connect(
+        &self,
+        confined: Option<&Confined>,
+        (workspace, broker): (&Path, &Broker),
+    ) -> Result<Link, McpError> {
+        match (self.transport_in(workspace, broker), confined) {
+            (Transport::Stdio(launch), Some(confined)) => {
+                let started = Boxed::start(&launch, confined, workspace).await;
+                Link::open_boxed(started, self.allows, &self.deadlines).await
+            }
+            (transport, _) => Link::open(&transport, self.allows, &self.deadlines).await,
+        }
+    }
+
+    /// Its program, and how that is confined; `None` for a server that is not started.
+    pub fn started(&self) -> Option<(&Sandbox, &str)> {
+        match &self.transport {
+            Transport::Stdio(launch) => Some((&self.sandbox, &launch.program)),
+            Transport::Http(_) => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The ways a tool can run.
 
+use crate::tool::descriptor::Sandbox;
+
 /// An execution adapter, by the name a descriptor gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adapter {
@@ -14,10 +16,11 @@ pub enum Adapter {
 }
 
 /// How the tools of an MCP server are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Served {
-    /// The server is known, and asked.
-    Live,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Served<'a> {
+    /// The server is known, and asked. One that is started is confined as the section says; the
+    /// text is its program.
+    Live(Option<(&'a Sandbox, &'a str)>),
     /// They are simulated, as in an evaluation whose suite does not ask for its servers.
     Simulated,
     /// Nobody knows the server.

@@ -8,10 +8,10 @@ use super::blocked::{self, Blocked};
 use super::egress::Egress;
 use super::host::Host;
 use super::mechanism::{Mechanism, Reach, demanded};
-use super::order::{Caps, Order, PROXY_PORT, Visible};
+use super::order::{Caps, Order, PROXY_PORT, Stdin, Visible};
 use super::{Refusal, mode_name, system};
 use crate::base::world::env_var;
-use crate::tool::descriptor::{Descriptor, EgressPolicy, Sandbox, SandboxMode};
+use crate::tool::descriptor::{EgressPolicy, Sandbox, SandboxMode};
 
 /// A resolved confinement; only the workspace is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Confined {
     pub cwd: String,
     /// Variables that it inherits.
     pub inherited: Vec<String>,
+    /// Folders in which it finds programs before those of the system.
+    pub path: Vec<PathBuf>,
 }
 
 /// A folder that is shown.
@@ -61,13 +63,8 @@ pub struct Ordered {
 /// Parts of the machine that are no folders to read from.
 const NO_ROOTS: [&str; 4] = ["/", "/proc", "/sys", "/dev"];
 
-/// Resolves what a descriptor asks for.
-pub(super) fn resolve(
-    descriptor: &Descriptor,
-    program: &str,
-    host: &Host,
-) -> Result<Confined, Refusal> {
-    let section = &descriptor.sandbox;
+/// Resolves what a `sandbox` section asks for.
+pub(super) fn resolve(section: &Sandbox, program: &str, host: &Host) -> Result<Confined, Refusal> {
     let mode = section.mode;
     let reach = reach(section)?;
     let caps = caps(section);
@@ -118,6 +115,7 @@ pub(super) fn resolve(
             Refusal::Section(format!("filesystem.cwd: `{}` leads out of the workspace", files.cwd))
         })?,
         inherited: section.environment.inherited_env.clone(),
+        path: Vec::new(),
     })
 }
 
@@ -177,12 +175,7 @@ impl Confined {
     ///
     /// # Errors
     /// When a path cannot be resolved, or leads out of the workspace.
-    pub fn order(
-        &self,
-        workspace: &Path,
-        command: &[String],
-        stdin_bytes: Option<u64>,
-    ) -> io::Result<Ordered> {
+    pub fn order(&self, workspace: &Path, command: &[String], stdin: Stdin) -> io::Result<Ordered> {
         let place = |root: &Root| -> io::Result<PathBuf> {
             let Root::Workspace(below) = root else {
                 let Root::Machine(path) = root else { return Err(io::ErrorKind::NotFound.into()) };
@@ -206,7 +199,7 @@ impl Confined {
             command: words.collect(),
             env: self.env(),
             cwd: place(&Root::Workspace(self.cwd.clone()))?,
-            stdin_bytes,
+            stdin,
             visible,
             reach: self.reach,
             limits: self.caps,
@@ -216,9 +209,11 @@ impl Confined {
     }
 
     fn env(&self) -> BTreeMap<String, String> {
+        let path = self.path.iter().map(|folder| folder.display().to_string());
+        let path: Vec<String> = path.chain([system::PATH.to_owned()]).collect();
         let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut env = BTreeMap::from([
-            own("PATH", system::PATH),
+            own("PATH", &path.join(":")),
             own("HOME", "/tmp"),
             own("TMPDIR", "/tmp"),
             own("LANG", "C.UTF-8"),

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::launch::{LaunchError, probe};
 use super::mechanism::{Mechanism, Reach};
-use super::order::{Caps, Order, Visible};
+use super::order::{Caps, Order, Stdin, Visible};
 
 /// The machine, as far as it confines; without a helper it does not. Two of the same helper are
 /// the same.
@@ -91,7 +91,7 @@ fn order(mechanisms: BTreeSet<Mechanism>) -> Order {
         command: Vec::new(),
         env: BTreeMap::new(),
         cwd: PathBuf::from("/"),
-        stdin_bytes: None,
+        stdin: Stdin::Null,
         visible: Visible::default(),
         reach: Reach::Proxy,
         limits: Caps::default(),

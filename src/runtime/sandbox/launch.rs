@@ -1,6 +1,6 @@
 //! Starting the helper, and the harness's end of its socket.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IoSliceMut, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Blocking;
@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use tokio::io::{AsyncWriteExt, Interest};
+use tokio::net::unix::pipe::Sender;
 use tokio::net::{TcpListener, UnixStream};
 use tokio::process::{Child, Command};
 
 use super::cgroup::Cgroups;
 use super::mechanism::Mechanism;
-use super::order::{Order, Report, SUBCOMMAND, frame};
+use super::order::{Order, Report, SUBCOMMAND, Stdin, frame};
 
 /// How long the helper may take to confine itself.
 const PREPARING: Duration = Duration::from_secs(10);
@@ -48,7 +49,10 @@ pub struct Sandbox {
     socket: UnixStream,
     pending: Vec<u8>,
     enforced: BTreeSet<Mechanism>,
+    /// Open files that came with a report, in their order.
+    files: VecDeque<OwnedFd>,
     listener: Option<TcpListener>,
+    input: Option<Sender>,
     // After the child, so that nobody is left in them.
     _cgroups: Cgroups,
 }
@@ -79,7 +83,9 @@ impl Sandbox {
             socket: UnixStream::from_std(own)?,
             pending: Vec::new(),
             enforced: BTreeSet::new(),
+            files: VecDeque::new(),
             listener: None,
+            input: None,
             _cgroups: cgroups,
         };
         let prepared = tokio::time::timeout(PREPARING, sandbox.prepare(&order, stdin)).await;
@@ -91,10 +97,10 @@ impl Sandbox {
     }
 
     async fn prepare(&mut self, order: &Order, stdin: &[u8]) -> Result<(), LaunchError> {
-        let order = frame(order).map_err(io::Error::other)?;
+        let framed = frame(order).map_err(io::Error::other)?;
         // One for each of the two processes. A helper that failed does not read them; its report
         // says why.
-        for part in [order.as_slice(), &order, stdin] {
+        for part in [framed.as_slice(), &framed, stdin] {
             if self.socket.write_all(part).await.is_err() {
                 break;
             }
@@ -104,7 +110,20 @@ impl Sandbox {
             Report::Failed { step, reason } => return Err(LaunchError::Step { step, reason }),
             Report::Ended { .. } => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
         }
+        if order.mechanisms.contains(&Mechanism::Proxy) {
+            let listener = std::net::TcpListener::from(self.file()?);
+            listener.set_nonblocking(true)?;
+            self.listener = Some(TcpListener::from_std(listener)?);
+        }
+        if order.stdin == Stdin::Pipe {
+            self.input = Some(Sender::from_owned_fd(self.file()?)?);
+        }
         Ok(())
+    }
+
+    /// The next of the files that came with the report.
+    fn file(&mut self) -> io::Result<OwnedFd> {
+        self.files.pop_front().ok_or_else(|| io::Error::other("a file is missing"))
     }
 
     /// What is in force.
@@ -115,6 +134,11 @@ impl Sandbox {
     /// The socket in the sandbox's network on which a proxy is to listen; given once.
     pub fn listener(&mut self) -> Option<TcpListener> {
         self.listener.take()
+    }
+
+    /// Where the program's input is written, if it is a pipe; given once.
+    pub fn input(&mut self) -> Option<Sender> {
+        self.input.take()
     }
 
     /// The running helper, whose output is the program's.
@@ -142,13 +166,9 @@ impl Sandbox {
                 Ok((bytes, _)) if bytes.is_empty() => {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
-                Ok((bytes, file)) => {
+                Ok((bytes, files)) => {
                     self.pending.extend(bytes);
-                    if let Some(file) = file {
-                        let listener = std::net::TcpListener::from(file);
-                        listener.set_nonblocking(true)?;
-                        self.listener = Some(TcpListener::from_std(listener)?);
-                    }
+                    self.files.extend(files);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
@@ -175,21 +195,21 @@ impl Sandbox {
     }
 }
 
-/// One message with the open file that may come beside it.
-fn receive(socket: &UnixStream) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
+/// One message with the open files that may come beside it.
+fn receive(socket: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     let mut bytes = vec![0; 4096];
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
     let got = {
         let mut whole = [IoSliceMut::new(&mut bytes)];
         recvmsg(socket, &mut whole, &mut beside, RecvFlags::CMSG_CLOEXEC)?
     };
     bytes.truncate(got.bytes);
-    let file = beside.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+    let files = beside.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => Some(files),
         _ => None,
     });
-    Ok((bytes, file))
+    Ok((bytes, files.flatten().collect()))
 }
 
 /// Starts the helper for a probe and waits for its one report, without a runtime around it.

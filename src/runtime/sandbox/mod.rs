@@ -6,7 +6,7 @@
 //! reports it and only then starts the command. `docs/sandbox.md` says what each mode means.
 
 pub mod adapter;
-mod blocked;
+pub mod blocked;
 mod cgroup;
 pub mod child;
 pub mod confined;
@@ -14,6 +14,7 @@ pub mod egress;
 pub mod host;
 pub mod launch;
 pub mod mechanism;
+pub mod needs;
 pub mod order;
 pub mod proxy;
 mod system;
@@ -25,7 +26,7 @@ use adapter::{Adapter, Builtin, Served};
 use confined::Confined;
 use host::Host;
 
-use crate::tool::descriptor::{Descriptor, EgressPolicy, SandboxMode};
+use crate::tool::descriptor::{Descriptor, EgressPolicy, Sandbox, SandboxMode};
 
 /// What will be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +103,7 @@ const DELEGATE: &str = "delegate";
 ///
 /// # Errors
 /// What cannot be enforced or is not there.
-pub fn plan(descriptor: &Descriptor, host: &Host, served: Served) -> Result<Plan, Refusal> {
+pub fn plan(descriptor: &Descriptor, host: &Host, served: Served<'_>) -> Result<Plan, Refusal> {
     let name = &descriptor.execution.adapter;
     let mut adapter = Adapter::parse(name).ok_or_else(|| Refusal::Adapter(name.clone()))?;
     if adapter == Adapter::Mcp && served == Served::Simulated {
@@ -112,7 +113,11 @@ pub fn plan(descriptor: &Descriptor, host: &Host, served: Served) -> Result<Plan
     let mut confined = None;
     let enforcement = match adapter {
         Adapter::Simulated => "simulated",
-        Adapter::Mcp => mcp(descriptor, served)?,
+        Adapter::Mcp => {
+            confined = mcp(descriptor, served, host)?.map(Arc::new);
+            if confined.is_some() { "full" } else { "server" }
+        }
+
         Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
             confined = command(descriptor, host)?.map(Arc::new);
             if confined.is_some() { "full" } else { "process_limits" }
@@ -159,22 +164,61 @@ fn command(descriptor: &Descriptor, host: &Host) -> Result<Option<Confined>, Ref
             Ok(None)
         }
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite | SandboxMode::NetworkRestricted => {
-            confined::resolve(descriptor, program, host).map(Some)
+            confined::resolve(section, program, host).map(Some)
         }
         // No runtime of either kind is driven, and a remote service runs no local command.
         SandboxMode::Container | SandboxMode::Vm | SandboxMode::RemoteApi => refuse(section.mode),
     }
 }
 
+/// How a server that is started is confined: as its section says, and so that it can read what it
+/// is installed in; `None` where the section asks for nothing.
+///
+/// # Errors
+/// What cannot be enforced or is not there.
+pub fn for_server(
+    section: &Sandbox,
+    program: &str,
+    host: &Host,
+) -> Result<Option<Confined>, Refusal> {
+    match section.mode {
+        SandboxMode::None => Ok(None),
+        SandboxMode::Container | SandboxMode::Vm | SandboxMode::RemoteApi => {
+            let adapter = "an MCP server that is started".to_owned();
+            Err(Refusal::Mode { mode: mode_name(section.mode), adapter })
+        }
+        SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite | SandboxMode::NetworkRestricted => {
+            let found = find_program(program);
+            let found = found.ok_or_else(|| Refusal::Program(program.to_owned()))?;
+            let found = needs::place(&found).display().to_string();
+            let mut section = section.clone();
+            let needs = needs::folders(&found);
+            section
+                .filesystem
+                .read_roots
+                .extend(needs.iter().map(|path| path.display().to_string()));
+            let confined = confined::resolve(&section, &found, host)?;
+            let path = needs.iter().map(|folder| folder.join("bin")).filter(|bin| bin.is_dir());
+            Ok(Some(Confined { path: path.collect(), ..confined }))
+        }
+    }
+}
+
 /// What confines a tool of a server is where the server runs: what its descriptor would have
 /// confined beyond that cannot be promised for it.
-fn mcp(descriptor: &Descriptor, served: Served) -> Result<&'static str, Refusal> {
-    let server = descriptor.source.server_id.clone().unwrap_or_default();
-    if served == Served::Not {
-        return Err(Refusal::Server(server));
-    }
+fn mcp(
+    descriptor: &Descriptor,
+    served: Served<'_>,
+    host: &Host,
+) -> Result<Option<Confined>, Refusal> {
+    let Served::Live(started) = served else {
+        return Err(Refusal::Server(descriptor.source.server_id.clone().unwrap_or_default()));
+    };
     match descriptor.sandbox.mode {
-        SandboxMode::None | SandboxMode::RemoteApi => Ok("server"),
+        SandboxMode::None | SandboxMode::RemoteApi => {
+            started.map_or(Ok(None), |(section, program)| for_server(section, program, host))
+        }
+
         mode => {
             let adapter = descriptor.execution.adapter.clone();
             Err(Refusal::Mode { mode: mode_name(mode), adapter })

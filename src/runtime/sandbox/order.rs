@@ -25,8 +25,8 @@ pub struct Order {
     pub env: BTreeMap<String, String>,
     /// Where it starts.
     pub cwd: PathBuf,
-    /// Bytes of its input, which follow the order; no input where absent.
-    pub stdin_bytes: Option<u64>,
+    /// What it reads.
+    pub stdin: Stdin,
     /// Folders and files that have a name inside, under the name they have outside.
     pub visible: Visible,
     /// What it may reach.
@@ -35,6 +35,19 @@ pub struct Order {
     pub limits: Caps,
     /// Files to which the helper's process id is written.
     pub cgroups: Vec<PathBuf>,
+}
+
+/// What a program reads as its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    /// Nothing.
+    #[default]
+    Null,
+    /// So many bytes, which follow the order.
+    Bytes(u64),
+    /// What the harness goes on writing: a pipe, whose other end comes with the report.
+    Pipe,
 }
 
 /// Files as they are seen from inside. Every path is absolute and real.

@@ -44,10 +44,10 @@ pub struct Environment {
 
 impl Environment {
     /// How the tools of a descriptor's server are called here.
-    pub fn served(&self, descriptor: &Descriptor) -> Served {
+    pub fn served(&self, descriptor: &Descriptor) -> Served<'_> {
         let id = descriptor.source.server_id.as_deref().unwrap_or_default();
         match (self.servers.get(id), self.evaluation) {
-            (Some(_), _) => Served::Live,
+            (Some(server), _) => Served::Live(server.started()),
             (None, true) => Served::Simulated,
             (None, false) => Served::Not,
         }

@@ -14,7 +14,7 @@ use crate::journal::outcome::Blame;
 use crate::runtime::sandbox::Plan;
 use crate::runtime::sandbox::confined::Confined;
 use crate::runtime::sandbox::launch::{LaunchError, Sandbox};
-use crate::runtime::sandbox::order::Report;
+use crate::runtime::sandbox::order::{Report, Stdin};
 use crate::runtime::sandbox::proxy::{EgressLog, serve};
 
 /// Runs a command to its end, or until `stop` says that it must go. What it touched is seen in the
@@ -28,9 +28,9 @@ pub(super) async fn run<'a>(
     let refused = |why: String| super::failed(Blame::Environment, "sandbox", why);
     let Given { words, stdin, root } = given;
     let before = seen::snapshot(root);
-    let stdin_bytes = stdin.map(|bytes| bytes.len() as u64);
+    let input = stdin.map_or(Stdin::Null, |bytes| Stdin::Bytes(bytes.len() as u64));
     let ordered = confined
-        .order(root, words, stdin_bytes)
+        .order(root, words, input)
         .map_err(|error| refused(format!("the sandbox cannot be made: {error}")))?;
     let start = Sandbox::start(&confined.helper, ordered.order, stdin.unwrap_or_default());
     let mut sandbox = tokio::select! {

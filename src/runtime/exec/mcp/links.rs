@@ -12,6 +12,7 @@ use crate::base::digest::Digest;
 use crate::runtime::catalog::source::{ServerName, mcp};
 use crate::runtime::credential::Broker;
 use crate::runtime::mcp::{Link, McpError, McpServer, Servers};
+use crate::runtime::sandbox::confined::Confined;
 use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
 
@@ -67,8 +68,8 @@ impl Links {
     pub(super) async fn to(
         &self,
         tool: &Descriptor,
-        workspace: &Path,
-        broker: &Broker,
+        confined: Option<&Arc<Confined>>,
+        (workspace, broker): (&Path, &Broker),
     ) -> Result<Arc<Link>, NoTool> {
         let id = tool.source.server_id.as_deref().unwrap_or_default();
         let held = self.0.get(id).ok_or(NoTool::Unknown)?;
@@ -85,8 +86,8 @@ impl Links {
             }
             none => {
                 let server = &held.server;
-                let transport = server.transport_in(workspace, broker);
-                let link = Link::open(&transport, server.allows, &server.deadlines).await;
+                let confined = confined.map(AsRef::as_ref);
+                let link = server.connect(confined, (workspace, broker)).await;
                 let link = Arc::new(link.map_err(NoTool::Server)?);
                 let (seen, tools) = list(&link, server).await?;
                 none.insert(Open { link, seen, tools })

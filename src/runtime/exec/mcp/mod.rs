@@ -43,7 +43,7 @@ pub async fn run(
     let link = tokio::select! {
         biased;
         () = stop.notified() => return Ended::TornDown("nothing had been sent to its server"),
-        link = links.to(tool, &root, broker) => link,
+        link = links.to(tool, plan.confined.as_ref(), (&root, broker)) => link,
     };
     let link = match link {
         Ok(link) => link,

@@ -5,24 +5,25 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, netlink, recv, sendto, socket};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, set_dumpable_behavior,
     set_parent_process_death_signal, wait,
 };
 
 use super::super::mechanism::Mechanism;
-use super::super::order::{Order, PROXY_PORT, Report};
+use super::super::order::{Order, PROXY_PORT, Report, Stdin};
 use super::{Failure, calls, limits, rights, room, wire};
 
 pub(super) fn main() -> ExitCode {
     match run() {
         Ok(report) => {
-            let _closed = wire::report(&report, None);
+            let _closed = wire::report(&report, &[]);
             ExitCode::SUCCESS
         }
         Err(failure) => {
@@ -36,13 +37,13 @@ fn run() -> Result<Report, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new("inner", error);
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed(&error))?;
     let order = wire::order()?;
-    let stdin = input(&order).map_err(|error| Failure::new("stdin", error))?;
+    let (stdin, writer) = input(&order).map_err(|error| Failure::new("stdin", error))?;
     let (listener, applied) = confine(&order)?;
     let enforced = Report::Enforced(applied);
-    let file = listener.as_ref().map(AsFd::as_fd);
-    wire::report(&enforced, file).map_err(|error| failed(&error))?;
-    // The harness holds it from here on; the program must not.
-    drop(listener);
+    let files = listener.iter().map(AsFd::as_fd).chain(writer.iter().map(AsFd::as_fd));
+    wire::report(&enforced, &files.collect::<Vec<_>>()).map_err(|error| failed(&error))?;
+    // The harness holds them from here on; the program must not.
+    drop((listener, writer));
     let Some((program, args)) = order.command.split_first() else {
         return Ok(Report::Ended { code: Some(0), signal: None });
     };
@@ -52,18 +53,28 @@ fn run() -> Result<Report, Failure> {
     }
     wanted.args(args).envs(&order.env).current_dir(&order.cwd).stdin(stdin);
     let child = wanted.spawn().map_err(|error| Failure::new("start", error))?;
+    // The end of a pipe that it reads is its own.
+    drop(wanted);
     collect(Pid::from_child(&child)).map_err(|error| failed(&error))
 }
 
-/// What the program reads: a file in memory that has no name.
-fn input(order: &Order) -> io::Result<Stdio> {
-    let Some(length) = order.stdin_bytes else { return Ok(Stdio::null()) };
+/// What the program reads: a file in memory that has no name, or a pipe, with the end to which the
+/// harness writes.
+fn input(order: &Order) -> io::Result<(Stdio, Option<OwnedFd>)> {
+    let length = match order.stdin {
+        Stdin::Null => return Ok((Stdio::null(), None)),
+        Stdin::Pipe => {
+            let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+            return Ok((reader.into(), Some(writer)));
+        }
+        Stdin::Bytes(length) => length,
+    };
     let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
     wire::exactly(&mut bytes)?;
     let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
     file.write_all(&bytes)?;
     file.rewind()?;
-    Ok(file.into())
+    Ok((file.into(), None))
 }
 
 /// Applies what is ordered, in an order in which each step may still do what it has to.

@@ -39,14 +39,13 @@ pub(super) fn exactly(mut rest: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends a report, with an open file beside it where there is one.
-pub(super) fn report(report: &Report, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
+/// Sends a report, with open files beside it where there are some.
+pub(super) fn report(report: &Report, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let bytes = frame(report)?;
-    let files: Vec<BorrowedFd<'_>> = file.into_iter().collect();
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     if !files.is_empty() {
-        beside.push(SendAncillaryMessage::ScmRights(&files));
+        beside.push(SendAncillaryMessage::ScmRights(files));
     }
     let whole = [io::IoSlice::new(&bytes)];
     sendmsg(io::stdin().as_fd(), &whole, &mut beside, SendFlags::NOSIGNAL)?;
@@ -56,5 +55,5 @@ pub(super) fn report(report: &Report, file: Option<BorrowedFd<'_>>) -> io::Resul
 /// Tells what failed; where nobody listens any more, nobody needs to know.
 pub(super) fn fail(failure: Failure) {
     let Failure { step, reason } = failure;
-    let _closed = report(&Report::Failed { step, reason }, None);
+    let _closed = report(&Report::Failed { step, reason }, &[]);
 }
