@@ -16,6 +16,7 @@ use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::confined::Confined;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
+use proofmark::runtime::sandbox::order::Stdin;
 use proofmark::runtime::sandbox::{child, plan};
 use proofmark::tool::manifest;
 
@@ -64,7 +65,7 @@ async fn measure() {
         plain.push(begun.elapsed());
         for ((_, confined), times) in kinds.iter().zip(&mut boxed) {
             let begun = Instant::now();
-            let ordered = confined.order(&root, &["true".to_owned()], None).unwrap();
+            let ordered = confined.order(&root, &["true".to_owned()], Stdin::Null).unwrap();
             let mut sandbox = Sandbox::start(&confined.helper, ordered.order, &[]).await.unwrap();
             sandbox.report().await.unwrap();
             assert!(sandbox.end().await);

@@ -13,6 +13,7 @@ use proofmark::runtime::guard::Hook;
 use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
+use proofmark::runtime::sandbox::order::Stdin;
 use proofmark::runtime::sandbox::plan;
 use proofmark::runtime::turn::driver::Signal;
 use proofmark::tool::descriptor::Descriptor;
@@ -207,7 +208,7 @@ fn a_sandbox_that_is_dropped_ends() {
     let plan = plan(&descriptor("{mode: workspace_write}", "[sh]"), host, Served::Not).unwrap();
     let words = ["sh", "-c", "setsid sh -c 'sleep 1; echo x > late' & sleep 1; echo x > late"];
     let words = words.map(str::to_owned);
-    let ordered = plan.confined.as_ref().unwrap().order(&root, &words, None).unwrap();
+    let ordered = plan.confined.as_ref().unwrap().order(&root, &words, Stdin::Null).unwrap();
     runtime().block_on(async {
         let started = Sandbox::start(host.helper().unwrap(), ordered.order, &[]).await.unwrap();
         drop(started);

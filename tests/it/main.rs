@@ -42,6 +42,7 @@ mod resume;
 mod resume_guards;
 mod resume_simulated;
 mod rules;
+mod served;
 mod session;
 mod sim;
 mod stage;

@@ -11,6 +11,7 @@ use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
 use proofmark::runtime::sandbox::mechanism::{Mechanism, Reach};
+use proofmark::runtime::sandbox::order::Stdin;
 use proofmark::runtime::sandbox::order::{Caps, Order};
 use proofmark::runtime::sandbox::plan;
 use proofmark::tool::descriptor::Descriptor;
@@ -167,7 +168,7 @@ async fn run(host: &Host, extra: &str, attempt: &Attempt, without: &[Mechanism])
     let script = format!("{PRELUDE}{}\n", attempt.script);
     let (work, out) = (scene.work().display().to_string(), scene.out().display().to_string());
     let words = [PYTHON, "-c", &script, &work, &out, extra].map(str::to_owned);
-    let ordered = plan.confined.unwrap().order(&scene.work(), &words, None).unwrap();
+    let ordered = plan.confined.unwrap().order(&scene.work(), &words, Stdin::Null).unwrap();
     let limits = Caps { file_bytes: 1 << 20, open_files: 64, ..ordered.order.limits };
     let mut order = Order { limits, ..ordered.order };
     // Without its network an attempt is judged as under a plan that has none.

@@ -11,6 +11,7 @@ mod history;
 mod hooks;
 mod loops;
 mod mcp;
+mod mcp_calls;
 mod order;
 mod output;
 mod policy;
@@ -34,7 +35,7 @@ use crate::support;
 type Row = (&'static str, fn());
 
 /// All tables, by the boundary that a row speaks about.
-const TABLES: [(&str, &[Row]); 18] = [
+const TABLES: [(&str, &[Row]); 19] = [
     ("text", text::ROWS),
     ("stream", stream::ROWS),
     ("validate", validate::ROWS),
@@ -51,6 +52,7 @@ const TABLES: [(&str, &[Row]); 18] = [
     ("events", events::ROWS),
     ("policy", policy::ROWS),
     ("mcp", mcp::ROWS),
+    ("mcp calls", mcp_calls::ROWS),
     ("delegate", delegate::ROWS),
     ("resume", resume::ROWS),
 ];

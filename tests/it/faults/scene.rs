@@ -18,6 +18,7 @@ use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::{
     AnswerScope, Hook, HookCall, HookSpec, HookVerdict, Hooks, Point, Verdict,
 };
+use proofmark::runtime::mcp::Servers;
 use proofmark::runtime::policy::Rules;
 use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{Answer, ExpectedRequest, Scripted, Step, call};
@@ -68,6 +69,8 @@ pub struct Play {
     pub workspace: Workspace,
     /// What commands are confined with; nothing by default.
     pub host: Host,
+    /// MCP servers that are called.
+    pub servers: Servers,
     pub turns: usize,
     /// Delegates, each with its script.
     pub agents: Vec<(&'static str, Vec<Step>)>,
@@ -87,6 +90,7 @@ impl Play {
             secrets: Vec::new(),
             workspace: Workspace::default(),
             host: Host::default(),
+            servers: Servers::default(),
             turns: 1,
             agents: Vec::new(),
         }
@@ -116,6 +120,7 @@ impl Play {
                 evaluation: true,
                 max_tools: 64,
                 host: self.host.clone(),
+                servers: Arc::new(std::mem::take(&mut self.servers)),
                 ..Environment::default()
             },
             excluded,
@@ -204,7 +209,8 @@ pub fn lawful(journal: &Journal) {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-struct Says(HookVerdict);
+/// A hook that says this.
+pub struct Says(pub HookVerdict);
 
 impl Hook for Says {
     fn run<'a>(&'a self, _: &'a HookCall) -> BoxFuture<'a, HookVerdict> {
