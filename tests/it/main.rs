@@ -30,6 +30,7 @@ mod lifecycle_ends;
 mod lifecycle_sabotage;
 mod lifecycle_sabotage_calls;
 mod lint;
+mod mcp_real;
 mod metatool;
 mod played;
 mod policy;
