@@ -1,12 +1,13 @@
 //! One resolved bundle per turn: everything a turn needs that does not change while it runs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::catalog::{Registered, Registry};
 use super::credential::Broker;
 use super::dialect::{Dialect, Rendering, TextRules, ToolList};
 use super::evidence::receipt::ReceiptKey;
+use super::exec::search::SearchIndex;
 use super::guard::Hooks;
 use super::guard::approval::EXPIRY_MS;
 use super::guard::limits::LoopLimits;
@@ -111,6 +112,20 @@ pub struct CompiledView {
     pub view: View,
     /// The tools as the dialect spells them.
     pub tools: ToolList,
+    registry: Arc<Registry>,
+    index: Arc<OnceLock<SearchIndex>>,
+}
+
+impl CompiledView {
+    /// A view over a registry.
+    pub fn new(view: View, tools: ToolList, registry: Arc<Registry>) -> Self {
+        Self { view, tools, registry, index: Arc::default() }
+    }
+
+    /// The index for searches among the tools of its registry, built when it is first asked for.
+    pub fn index(&self) -> &SearchIndex {
+        self.index.get_or_init(|| SearchIndex::build(&self.registry))
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -136,6 +151,7 @@ const REMEMBERED: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub struct ViewCache {
     views: Mutex<HashMap<ViewKey, Arc<CompiledView>>>,
+    index: Arc<OnceLock<SearchIndex>>,
 }
 
 impl Resolved {
@@ -193,7 +209,8 @@ impl Resolved {
             may_expose,
         });
         let tools = self.knobs.dialect.tools(&view, self.knobs.rendering, self.knobs.text);
-        let compiled = Arc::new(CompiledView { view, tools });
+        let alone = CompiledView::new(view, tools, Arc::clone(&self.registry));
+        let compiled = Arc::new(CompiledView { index: Arc::clone(&self.views.index), ..alone });
         views.insert(key, Arc::clone(&compiled));
         compiled
     }

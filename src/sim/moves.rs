@@ -270,7 +270,7 @@ impl Seat {
         view: Arc<CompiledView>,
         table: &mut Table<'_>,
     ) -> Option<Input> {
-        if let Some(found) = search::call(&ready, &view.view.waiting) {
+        if let Some(found) = search::call(&ready, &view.view.waiting, || view.index()) {
             return Some(self.ended(ticket, found, End::Good));
         }
         let name = ready.permitted().validated().resolved().tool().id().as_str().to_owned();

@@ -210,7 +210,7 @@ impl Asked {
         let exposed = view.exposed.iter();
         let names = exposed.map(|tool| (tool.name.clone(), tool.tool_id.clone())).collect();
         let chooser = Chooser::new(Arc::<IndexCache>::default());
-        Self { chooser, view: CompiledView { view, tools }, names }
+        Self { chooser, view: CompiledView::new(view, tools, Arc::new(registry)), names }
     }
 
     fn choice(&self, prompt: &str) -> Option<&ToolId> {

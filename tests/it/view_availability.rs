@@ -183,7 +183,8 @@ fn a_view_with_groups_and_deferred_tools() {
     let mut scene = mailbox();
     scene.message = "What does the Handbook say?".to_owned();
     let before = scene.view();
-    let ran = search::run("select:mail.send,wiki_read", 5, &before.waiting);
+    let index = search::SearchIndex::build(&scene.registry);
+    let ran = search::run("select:mail.send,wiki_read", 5, &before.waiting, &index);
     let new = scene.activated.activate(&ran.activates, &before);
     assert_eq!(new, [id("mail.send"), id("wiki.read")]);
     let (before, after) = (lines(&before).join("\n"), lines(&scene.view()).join("\n"));

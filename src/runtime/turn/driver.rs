@@ -249,7 +249,9 @@ impl<'a> Others<'a> {
                 let links = self.links;
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
-                    if let Some(found) = exec::search::call(&ready, &view.view.waiting) {
+                    if let Some(found) =
+                        exec::search::call(&ready, &view.view.waiting, || view.index())
+                    {
                         return Input::Finished(ticket, found);
                     }
                     match exec::run(&ready, workspace, acts, broker, links, &stopped).await {

@@ -60,6 +60,12 @@ impl Index {
         self.rank_by(&self.plan(query, &spans::find(query)), top)
     }
 
+    /// As [`Self::rank`], of some of the tools alone, by their places. What a word is worth still
+    /// depends on all of them.
+    pub fn rank_among(&self, query: &str, top: usize, among: &dyn Fn(usize) -> bool) -> Ranking {
+        self.rank_some(&self.plan(query, &spans::find(query)), top, among)
+    }
+
     /// What each query word adds to a tool's score, field by field; the weights sum to it.
     /// Sorted by term and field. Nothing for a tool that is not in the list.
     pub fn explain(&self, query: &str, tool: usize) -> Vec<Term> {
@@ -68,6 +74,10 @@ impl Index {
 
     /// Ranks the tools by a prompt made ready.
     pub(super) fn rank_by(&self, plan: &Plan<'_>, top: usize) -> Ranking {
+        self.rank_some(plan, top, &|_| true)
+    }
+
+    fn rank_some(&self, plan: &Plan<'_>, top: usize, among: &dyn Fn(usize) -> bool) -> Ranking {
         let mut scores = vec![0.0; self.tools];
         for probe in &plan.probes {
             probe.add(&mut scores);
@@ -75,7 +85,7 @@ impl Index {
         let mut hits: Vec<Hit> = scores
             .iter()
             .enumerate()
-            .filter(|(_, s)| **s > 0.0)
+            .filter(|(tool, s)| **s > 0.0 && among(*tool))
             .map(|(tool, score)| Hit { tool, score: *score })
             .collect();
         let keep = top.max(2);
