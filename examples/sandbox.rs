@@ -12,12 +12,11 @@
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
-use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::confined::Confined;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
 use proofmark::runtime::sandbox::order::Stdin;
-use proofmark::runtime::sandbox::{child, plan};
+use proofmark::runtime::sandbox::{Ground, child, plan};
 use proofmark::tool::manifest;
 
 const ROUNDS: usize = 200;
@@ -40,7 +39,7 @@ fn confined(host: &Host, network: &str) -> Confined {
          execution: {{adapter: cli, command: ['true']}}\n"
     );
     let descriptor = manifest::parse("start.yaml", &text).unwrap();
-    let plan = plan(&descriptor, host, Served::Not).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let plan = plan(&descriptor, Ground::bare(host)).unwrap_or_else(|refusal| panic!("{refusal}"));
     plan.confined.unwrap().as_ref().clone()
 }
 

@@ -213,7 +213,8 @@ fn ambient_access_goes_through_doors() {
 #[test]
 fn file_access_stays_at_the_edges() {
     // `connect` looks at /proc to see whether a process group is gone; the sandbox makes folders
-    // for limits, covers what is blocked and builds a root.
+    // for limits, covers what is blocked, builds a root, writes out the files of a skill and looks
+    // for what interprets a script.
     let edges = [
         "src/runtime/exec/seen.rs",
         "src/runtime/exec/workspace.rs",
@@ -222,6 +223,8 @@ fn file_access_stays_at_the_edges() {
         "src/runtime/sandbox/child/inner.rs",
         "src/runtime/sandbox/child/outer.rs",
         "src/runtime/sandbox/child/room.rs",
+        "src/runtime/sandbox/needs.rs",
+        "src/runtime/sandbox/package.rs",
         "src/runtime/mcp/connect.rs",
         "src/runtime/catalog/store.rs",
         "src/eval/read.rs",

@@ -26,7 +26,7 @@ use crate::runtime::mcp::{Allows, parse_server};
     proofmark init --openai tools.json\n  proofmark init --listing saved.json")]
 #[command(group = clap::ArgGroup::new("source").required(true).args(["mcp", "openai", "listing"]))]
 pub struct InitArgs {
-    /// Command line of an MCP server over stdio; leading NAME=value words set its environment
+    /// An MCP server: its command line (leading NAME=value words set its environment) or address
     #[arg(long)]
     mcp: Option<String>,
     /// A file with an OpenAI or Anthropic tool list

@@ -38,7 +38,7 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
     let mut out = Sources::default();
     for (index, source) in file.tools.iter().enumerate() {
         let imported = match source {
-            ToolSource::Path(_) => continue,
+            ToolSource::Path(_) | ToolSource::Skill { .. } => continue,
             // Said where the suite is loaded, with its place.
             ToolSource::Mcp { mcp } if mcp.problem().is_some() => continue,
             ToolSource::Mcp { mcp } => {

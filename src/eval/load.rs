@@ -12,6 +12,7 @@ use super::mcp_source::Calls;
 use super::metric;
 use super::prompts;
 use super::read::{files_below, normal, read, shown};
+use super::skill_source;
 use super::suite::{GateEntry, SUITE, SuiteFile, ToolSource};
 use crate::base::canon::content_digest;
 use crate::base::digest::Digest;
@@ -22,6 +23,7 @@ use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::sandbox::host::Host;
+use crate::runtime::sandbox::package::{Package, Packages};
 use crate::runtime::view::compile::MAY_EXPOSE;
 use crate::runtime::view::{
     ActivatedSet, Availability, Environment, Matched, View, ViewRequest, compile,
@@ -85,6 +87,7 @@ impl Suite {
 #[derive(Debug, Default)]
 struct Loader {
     problems: Vec<Problem>,
+    packages: Vec<Package>,
 }
 
 /// Descriptors of sources that cannot be read from files alone, by the index of their source in
@@ -158,6 +161,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
             max_tools: file.knobs.max_tools,
             host: Host::default(),
             servers: Arc::new(live_servers(folder, &file)),
+            packages: Arc::new(Packages::new(loader.packages)),
         },
         policy_digest: content_digest("policy", &policy),
         registry: Arc::new(registry),
@@ -227,6 +231,13 @@ impl Loader {
                             self.check_unique(&path, &descriptor, &mut origins);
                             descriptors.push(descriptor);
                         }
+                    }
+                }
+                ToolSource::Skill { skill } => {
+                    let read = skill_source::read(&folder.join(skill)).map(Some);
+                    if let Some((package, imported)) = self.take(read) {
+                        descriptors.extend(imported.descriptors);
+                        self.packages.push(package);
                     }
                 }
                 ToolSource::Mcp { mcp } if mcp.problem().is_some() => {

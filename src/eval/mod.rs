@@ -32,5 +32,6 @@ pub mod scaffold;
 pub mod select;
 #[cfg(test)]
 mod sketch;
+pub mod skill_source;
 pub mod suite;
 pub mod trial;

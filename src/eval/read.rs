@@ -1,5 +1,6 @@
 //! Files and paths as people name them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,37 @@ pub(super) fn files_below(path: &Path, endings: &[&str]) -> Result<Vec<PathBuf>,
         }
     }
     files.sort();
+    Ok(files)
+}
+
+/// The bytes of every file below a folder, by its path there. Hidden files are left out, and links
+/// are not followed: what a folder is made of stands in it.
+pub(super) fn folder_bytes(
+    folder: &Path,
+    (most_files, most_bytes): (usize, u64),
+) -> Result<BTreeMap<String, Vec<u8>>, std::io::Error> {
+    let (mut files, mut size) = (BTreeMap::new(), 0);
+    let mut left = vec![(folder.to_path_buf(), String::new())];
+    while let Some((folder, below)) = left.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let (kind, path) = (entry.file_type()?, format!("{below}{name}"));
+            if name.starts_with('.') || kind.is_symlink() {
+                continue;
+            }
+            if kind.is_dir() {
+                left.push((entry.path(), format!("{path}/")));
+                continue;
+            }
+            size += entry.metadata()?.len();
+            if size > most_bytes || files.len() >= most_files {
+                let why = format!("more than {most_files} files, or {most_bytes} bytes");
+                return Err(std::io::Error::other(why));
+            }
+            files.insert(path, fs::read(entry.path())?);
+        }
+    }
     Ok(files)
 }
 

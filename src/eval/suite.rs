@@ -164,6 +164,11 @@ pub enum ToolSource {
         /// The file.
         snapshot: String,
     },
+    /// A skill's folder: its text, and its scripts as tools.
+    Skill {
+        /// The folder.
+        skill: String,
+    },
     /// What a registry has enabled, in whatever scope.
     Registry {
         /// The registry's folder.

@@ -2,7 +2,7 @@
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
 //! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
-//! `matcher`, `short`, `template`, `undo`, `words`.
+//! `matcher`, `short`, `skill`, `template`, `undo`, `words`.
 
 pub mod descriptor;
 pub mod effect;
@@ -14,6 +14,7 @@ pub mod risk;
 pub mod schema;
 pub mod sections;
 pub mod short;
+pub mod skill;
 pub mod strict;
 pub mod template;
 pub mod undo;

@@ -10,11 +10,10 @@ use proofmark::journal::Outcome;
 use proofmark::journal::event::call::{ObservedEffects, ToolSandboxPrepared};
 use proofmark::runtime::exec::Workspace;
 use proofmark::runtime::guard::Hook;
-use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
 use proofmark::runtime::sandbox::order::Stdin;
-use proofmark::runtime::sandbox::plan;
+use proofmark::runtime::sandbox::{Ground, plan};
 use proofmark::runtime::turn::driver::Signal;
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::manifest;
@@ -205,7 +204,7 @@ fn a_sandbox_that_is_dropped_ends() {
     let Some(host) = host() else { return };
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    let plan = plan(&descriptor("{mode: workspace_write}", "[sh]"), host, Served::Not).unwrap();
+    let plan = plan(&descriptor("{mode: workspace_write}", "[sh]"), Ground::bare(host)).unwrap();
     let words = ["sh", "-c", "setsid sh -c 'sleep 1; echo x > late' & sleep 1; echo x > late"];
     let words = words.map(str::to_owned);
     let ordered = plan.confined.as_ref().unwrap().order(&root, &words, Stdin::Null).unwrap();
@@ -255,7 +254,7 @@ fn what_cannot_be_enforced_is_refused() {
     let nothing = Host::default();
     let check = |host: &Host, sandbox: &str, command: &str, expected: &str| {
         let refusal =
-            plan(&descriptor(sandbox, command), host, Served::Not).unwrap_err().to_string();
+            plan(&descriptor(sandbox, command), Ground::bare(host)).unwrap_err().to_string();
         assert!(refusal.contains(expected), "{sandbox}: {refusal}");
     };
     let here = "[ls]";

@@ -46,6 +46,7 @@ mod rules;
 mod served;
 mod session;
 mod sim;
+mod skills;
 mod stage;
 mod state;
 mod support;

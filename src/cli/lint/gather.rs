@@ -15,8 +15,10 @@ use crate::cli::sources::{self, short_name, without_secrets};
 use crate::cli::{interruptible, runtime, suites, tools};
 use crate::eval::load::{self, Suite};
 use crate::eval::read::{read, shown};
+use crate::eval::skill_source;
 use crate::eval::suite::ToolSource;
 use crate::lint::{Level, Server, Subject};
+use crate::runtime::catalog::source::skill::FILE;
 use crate::runtime::catalog::source::{openai, snapshot};
 use crate::runtime::catalog::store::Store;
 use crate::runtime::mcp::{Allows, parse_server};
@@ -117,6 +119,9 @@ fn of_suite(suite: &Suite) -> Result<Unit, CliError> {
                     manifest(&mut unit, (&mut own, &mut origins), &path)?;
                 }
             }
+            ToolSource::Skill { skill } => {
+                of_skill(&mut unit, (&mut own, &mut origins), &suite.folder.join(skill))?;
+            }
             ToolSource::Mcp { mcp } => listing(&mut unit, &sources::kept(&suite.folder, mcp))?,
             ToolSource::Registry { registry } => {
                 for path in Store::read(&suite.folder.join(registry))?.files() {
@@ -202,6 +207,23 @@ fn manifest(
     origins.push(Origin { text: unit.texts.len(), at: 0 });
     unit.texts.push(Text { file, text, document: Some(document) });
     server.tools.push(Subject::of_descriptor(&descriptor));
+    Ok(())
+}
+
+/// The tools of a skill: what is said of them stands in its text.
+fn of_skill(
+    unit: &mut Unit,
+    (server, origins): (&mut Server, &mut Vec<Origin>),
+    folder: &Path,
+) -> Result<(), Vec<Problem>> {
+    let (_, imported) = skill_source::read(folder)?;
+    let path = folder.join(FILE);
+    let (file, text) = (shown(&path), read(&path).map_err(|problem| vec![problem])?);
+    for descriptor in &imported.descriptors {
+        origins.push(Origin { text: unit.texts.len(), at: 0 });
+        server.tools.push(Subject::of_descriptor(descriptor));
+    }
+    unit.texts.push(Text { file, text, document: None });
     Ok(())
 }
 

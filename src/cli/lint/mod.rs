@@ -26,7 +26,7 @@ use gather::Unit;
 pub struct LintArgs {
     /// Suites, or files and folders of descriptors and saved listings; all suites when left out
     targets: Vec<String>,
-    /// Command line of an MCP server over stdio, which is started twice
+    /// An MCP server: its command line, which is started twice, or its address
     #[arg(long)]
     mcp: Option<String>,
     /// A saved `tools/list` result, or a tool list of OpenAI or Anthropic

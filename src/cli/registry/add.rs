@@ -14,6 +14,7 @@ use crate::cli::exit::Exit;
 use crate::cli::sources::{self, short_name};
 use crate::cli::{interruptible, runtime};
 use crate::eval::read::{read, shown};
+use crate::eval::skill_source;
 use crate::runtime::catalog::desk::{self, Candidate};
 use crate::runtime::catalog::source::{ImportProblem, Imported, ServerName, mcp};
 use crate::runtime::catalog::store::Store;
@@ -23,16 +24,19 @@ use crate::tool::manifest;
 /// Arguments of `registry add`.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("source").required(true).multiple(true)
-    .args(["files", "mcp", "listing"]))]
+    .args(["files", "mcp", "listing", "skill"]))]
 pub(super) struct AddArgs {
     /// Manifests of tools
     files: Vec<PathBuf>,
-    /// Command line of an MCP server over stdio; leading NAME=value words set its environment
+    /// An MCP server: its command line (leading NAME=value words set its environment) or address
     #[arg(long)]
     mcp: Option<String>,
     /// Saved `tools/list` results
     #[arg(long)]
     listing: Vec<PathBuf>,
+    /// Folders of skills: their texts, and their scripts as tools
+    #[arg(long)]
+    skill: Vec<PathBuf>,
     /// The namespace of a server's tools; from its command or its file when left out
     #[arg(long)]
     name: Option<String>,
@@ -94,6 +98,12 @@ fn find(args: &AddArgs) -> Result<Found, CliError> {
                 found.take(imported);
             }
             Err(problem) => problems.push(problem),
+        }
+    }
+    for path in &args.skill {
+        match skill_source::read(path) {
+            Ok((_, imported)) => found.take(imported),
+            Err(mut new) => problems.append(&mut new),
         }
     }
     if !problems.is_empty() {

@@ -3,8 +3,8 @@
 
 use crate::cli::suites;
 use crate::runtime::catalog::Registered;
-use crate::runtime::sandbox;
 use crate::runtime::sandbox::adapter::{Adapter, Builtin, Served};
+use crate::runtime::sandbox::{self, Ground};
 use crate::tool::descriptor::Descriptor;
 
 /// One thing that may be tried.
@@ -24,9 +24,12 @@ pub(super) fn try_out(descriptor: &Descriptor) -> Vec<Tried> {
     let compiled = Registered::new(descriptor.clone())
         .map(|tool| format!("compile; level {}", tool.level))
         .map_err(|error| error.to_string());
-    let plan = sandbox::plan(descriptor, &suites::host(), Served::Simulated)
-        .map(|plan| format!("mode {}, enforced: {}", plan.mode, plan.enforcement))
-        .map_err(|refusal| refusal.to_string());
+    let plan = sandbox::plan(
+        descriptor,
+        Ground { served: Served::Simulated, ..Ground::bare(&suites::host()) },
+    )
+    .map(|plan| format!("mode {}, enforced: {}", plan.mode, plan.enforcement))
+    .map_err(|refusal| refusal.to_string());
     let call = match Adapter::parse(&descriptor.execution.adapter) {
         Some(Adapter::Mcp) => "its server is not asked",
         Some(Adapter::Simulated) => "its calls are simulated",

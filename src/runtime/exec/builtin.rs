@@ -8,6 +8,7 @@ use super::ready::Ready;
 use super::workspace::{Workspace, WorkspaceError};
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::Blame;
+use crate::runtime::catalog::source::skill::{FILE, teach};
 use crate::runtime::sandbox::adapter::Builtin;
 
 /// Runs one file tool.
@@ -20,11 +21,27 @@ pub fn run(builtin: Builtin, ready: &Ready, workspace: &mut Workspace) -> Ran {
         Builtin::FileWrite => write(args, workspace),
         Builtin::FilePatch => patch(args, workspace),
         Builtin::FileDelete => delete(args, workspace),
+        Builtin::Skill => return skill(ready),
         Builtin::CommandRun | Builtin::ToolSearch | Builtin::Delegate => {
             return Ran::failed(Blame::Tool, "wrong_adapter", "this is no file tool");
         }
     };
     result.unwrap_or_else(|error| Ran::failed(Blame::Tool, error.code(), error.to_string()))
+}
+
+/// A skill teaches: its text becomes the result, and nothing else comes of it.
+fn skill(ready: &Ready) -> Ran {
+    let Some(package) = &ready.plan().package else {
+        return Ran::failed(Blame::Environment, "no_package", "the skill is not here");
+    };
+    let file = ready.args().get("file").and_then(Value::as_str);
+    match teach(package, file) {
+        Some(text) => {
+            let read = format!("{}/{}", package.id, file.unwrap_or(FILE));
+            Ran::ok(text, ObservedEffects { reads: vec![read], ..seen() })
+        }
+        None => Ran::failed(Blame::Model, "no_such_file", "the skill has no such text"),
+    }
 }
 
 fn text<'a>(args: &'a Value, name: &str) -> &'a str {

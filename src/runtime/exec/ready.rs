@@ -6,9 +6,7 @@ use crate::base::digest::Digest;
 use crate::runtime::guard::Permitted;
 use crate::runtime::guard::delivery::restore_marker;
 use crate::runtime::guard::permit::Word;
-use crate::runtime::sandbox::adapter::Served;
-use crate::runtime::sandbox::host::Host;
-use crate::runtime::sandbox::{self, Plan, Refusal};
+use crate::runtime::sandbox::{self, Ground, Plan, Refusal};
 
 /// A call that can start.
 #[derive(Debug)]
@@ -61,12 +59,12 @@ fn carries(args: &Value, name: &str) -> bool {
 pub fn prepare(
     permitted: Permitted,
     granted: Digest,
-    (host, served): (&Host, Served<'_>),
+    ground: Ground<'_>,
 ) -> Result<Ready, (Permitted, Refusal)> {
     let call_digest = permitted.validated().call_digest();
     assert_eq!(call_digest, granted, "the call changed after it was permitted");
     let descriptor = &permitted.validated().resolved().tool().descriptor;
-    match sandbox::plan(descriptor, host, served) {
+    match sandbox::plan(descriptor, ground) {
         Ok(plan) => {
             let approved = *permitted.word() != Word::Policy;
             let marker = descriptor.permissions.approval_marker.as_ref().filter(|_| approved);

@@ -1,5 +1,5 @@
-//! A server in a sandbox: confined by the kernel for as long as it runs, with its proxy where it has
-//! one.
+//! A server in a sandbox: confined by the kernel for as long as it runs, with its proxy where it
+//! has one.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

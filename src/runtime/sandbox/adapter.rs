@@ -40,11 +40,12 @@ pub enum Builtin {
     CommandRun,
     ToolSearch,
     Delegate,
+    Skill,
 }
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
         "simulated",
         "cli",
         "mcp",
@@ -57,6 +58,7 @@ impl Adapter {
         "builtin:command.run",
         "builtin:tool_search",
         "builtin:delegate",
+        "builtin:skill",
     ];
 
     /// Reads a name.
@@ -74,6 +76,7 @@ impl Adapter {
             "builtin:command.run" => Self::Builtin(Builtin::CommandRun),
             "builtin:tool_search" => Self::Builtin(Builtin::ToolSearch),
             "builtin:delegate" => Self::Builtin(Builtin::Delegate),
+            "builtin:skill" => Self::Builtin(Builtin::Skill),
             _ => return None,
         })
     }
@@ -88,7 +91,8 @@ impl Builtin {
             | Self::FileSearch
             | Self::CommandRun
             | Self::ToolSearch
-            | Self::Delegate => false,
+            | Self::Delegate
+            | Self::Skill => false,
             Self::FileWrite | Self::FilePatch | Self::FileDelete => true,
         }
     }

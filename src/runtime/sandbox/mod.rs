@@ -16,6 +16,7 @@ pub mod launch;
 pub mod mechanism;
 pub mod needs;
 pub mod order;
+pub mod package;
 pub mod proxy;
 mod system;
 
@@ -25,8 +26,9 @@ use std::sync::Arc;
 use adapter::{Adapter, Builtin, Served};
 use confined::Confined;
 use host::Host;
+use package::{Package, Packages};
 
-use crate::tool::descriptor::{Descriptor, EgressPolicy, Sandbox, SandboxMode};
+use crate::tool::descriptor::{Descriptor, EgressPolicy, Sandbox, SandboxMode, SourceType};
 
 /// What will be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub struct Plan {
     /// `process_limits`, `delegate` (each of its calls by itself), `server` (what confines the
     /// server it is called at) or `simulated`.
     pub enforcement: &'static str,
+    /// The files that come with the tool.
+    pub package: Option<Arc<Package>>,
     /// How a command is confined; `None` where it is not, or where there is no command.
     pub confined: Option<Arc<Confined>>,
     /// Wall time in milliseconds.
@@ -88,6 +92,12 @@ pub enum Refusal {
     /// A tool of a server that is not known.
     #[error("MCP server `{0}` is not known here")]
     Server(String),
+    /// A tool of a skill that is not here.
+    #[error("`{0}` is not here")]
+    Package(String),
+    /// A tool of a skill whose files are others than those it was registered with.
+    #[error("the files of `{0}` are others than those it was registered with")]
+    Changed(String),
     /// A fixed command without a program.
     #[error("execution.command is empty")]
     NoCommand,
@@ -99,18 +109,38 @@ pub enum Refusal {
 const DEFAULT_OUTPUT: u64 = 1 << 20;
 const DELEGATE: &str = "delegate";
 
+/// What a plan is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Ground<'a> {
+    /// The machine.
+    pub host: &'a Host,
+    /// How the tools of the descriptor's MCP server are called.
+    pub served: Served<'a>,
+    /// The files that come with tools.
+    pub packages: &'a Packages,
+}
+
+impl<'a> Ground<'a> {
+    /// A machine without servers and without files that come with tools.
+    pub fn bare(host: &'a Host) -> Self {
+        static NONE: Packages = Packages::new_empty();
+        Self { host, served: Served::Not, packages: &NONE }
+    }
+}
+
 /// Resolves the plan of a descriptor on a machine.
 ///
 /// # Errors
 /// What cannot be enforced or is not there.
-pub fn plan(descriptor: &Descriptor, host: &Host, served: Served<'_>) -> Result<Plan, Refusal> {
+pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal> {
+    let Ground { host, served, packages } = ground;
     let name = &descriptor.execution.adapter;
     let mut adapter = Adapter::parse(name).ok_or_else(|| Refusal::Adapter(name.clone()))?;
     if adapter == Adapter::Mcp && served == Served::Simulated {
         adapter = Adapter::Simulated;
     }
     let mode = descriptor.sandbox.mode;
-    let mut confined = None;
+    let (mut confined, mut package) = (None, None);
     let enforcement = match adapter {
         Adapter::Simulated => "simulated",
         Adapter::Mcp => {
@@ -119,10 +149,16 @@ pub fn plan(descriptor: &Descriptor, host: &Host, served: Served<'_>) -> Result<
         }
 
         Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
-            confined = command(descriptor, host)?.map(Arc::new);
+            package = packaged(descriptor, packages)?;
+            confined = command(descriptor, package.as_deref(), host)?.map(Arc::new);
             if confined.is_some() { "full" } else { "process_limits" }
         }
         Adapter::Builtin(Builtin::Delegate) => delegate(descriptor)?,
+        Adapter::Builtin(Builtin::Skill) => {
+            let missing = || Refusal::Package(descriptor.source.source_id.clone());
+            package = Some(packaged(descriptor, packages)?.ok_or_else(missing)?);
+            "workspace"
+        }
         Adapter::Builtin(builtin) => {
             let needs_write = builtin.writes();
             match mode {
@@ -139,6 +175,7 @@ pub fn plan(descriptor: &Descriptor, host: &Host, served: Served<'_>) -> Result<
         adapter,
         mode: mode_name(mode),
         enforcement,
+        package,
         confined,
         // A turn takes longer than a call; its time is stated in the budget.
         timeout_ms: agent.map_or(own, |agent| agent.budget.timeout_ms),
@@ -146,9 +183,37 @@ pub fn plan(descriptor: &Descriptor, host: &Host, served: Served<'_>) -> Result<
     })
 }
 
+/// The files that come with a tool of a skill, if they are those that it was registered with.
+fn packaged(descriptor: &Descriptor, packages: &Packages) -> Result<Option<Arc<Package>>, Refusal> {
+    if descriptor.source.r#type != SourceType::Skill {
+        return Ok(None);
+    }
+    let id = &descriptor.source.source_id;
+    let package = packages.get(id).ok_or_else(|| Refusal::Package(id.clone()))?;
+    let registered = descriptor.provenance.foreign.get(package::DIGEST);
+    match registered == Some(&serde_json::json!(package.digest)) {
+        true => Ok(Some(Arc::clone(package))),
+        false => Err(Refusal::Changed(id.clone())),
+    }
+}
+
+/// A word of a command; one that is a file which comes with the tool as the file's path.
+pub fn placed(word: &str, folder: Option<&Path>) -> String {
+    let file = word.strip_prefix(package::PLACE).zip(folder);
+    file.map_or_else(|| word.to_owned(), |(file, folder)| folder.join(file).display().to_string())
+}
+
 /// How a command is confined; `None` where the descriptor asks for nothing.
-fn command(descriptor: &Descriptor, host: &Host) -> Result<Option<Confined>, Refusal> {
+fn command(
+    descriptor: &Descriptor,
+    package: Option<&Package>,
+    host: &Host,
+) -> Result<Option<Confined>, Refusal> {
     let program = descriptor.execution.command.first().ok_or(Refusal::NoCommand)?;
+    let folder = package.map(Package::folder).transpose();
+    let folder =
+        folder.map_err(|error| Refusal::Section(format!("files of the skill: {error}")))?;
+    let program = &placed(program, folder.as_deref());
     let section = &descriptor.sandbox;
     let refuse = |mode| {
         let adapter = descriptor.execution.adapter.clone();
@@ -164,7 +229,10 @@ fn command(descriptor: &Descriptor, host: &Host) -> Result<Option<Confined>, Ref
             Ok(None)
         }
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite | SandboxMode::NetworkRestricted => {
-            confined::resolve(section, program, host).map(Some)
+            let mut section = section.clone();
+            let roots = folder.iter().map(|folder| folder.display().to_string());
+            section.filesystem.read_roots.extend(roots);
+            confined::resolve(&section, program, host).map(Some)
         }
         // No runtime of either kind is driven, and a remote service runs no local command.
         SandboxMode::Container | SandboxMode::Vm | SandboxMode::RemoteApi => refuse(section.mode),

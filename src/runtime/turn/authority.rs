@@ -216,9 +216,8 @@ impl Turn {
         }
         self.stand(slot, (same, permitted.validated()), cx);
         let granted = permitted.validated().call_digest();
-        let environment = &cx.resolved.environment;
-        let served = environment.served(&tool.descriptor);
-        match ready::prepare(permitted, granted, (&environment.host, served)) {
+        let ground = cx.resolved.environment.ground(&tool.descriptor);
+        match ready::prepare(permitted, granted, ground) {
             Ok(ready) => {
                 self.started_calls += 1;
                 let fact = ToolSandboxPrepared {

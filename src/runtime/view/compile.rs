@@ -18,7 +18,8 @@ use crate::runtime::catalog::{Registered, Registry, alias};
 use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Decision, Judgement, Principal, Rules, may_expose};
 use crate::runtime::sandbox::adapter::Served;
-use crate::runtime::sandbox::{self, host::Host};
+use crate::runtime::sandbox::package::Packages;
+use crate::runtime::sandbox::{self, Ground, host::Host};
 use crate::tool::descriptor::{Descriptor, LifecycleStatus, OutputExposure, SourceType};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;
@@ -40,11 +41,19 @@ pub struct Environment {
     pub host: Host,
     /// The MCP servers whose tools are really called.
     pub servers: Arc<Servers>,
+    /// The files that come with tools.
+    pub packages: Arc<Packages>,
 }
 
 impl Environment {
+    /// What a plan for a descriptor is made for.
+    pub fn ground(&self, descriptor: &Descriptor) -> Ground<'_> {
+        let served = self.served(descriptor);
+        Ground { host: &self.host, served, packages: &self.packages }
+    }
+
     /// How the tools of a descriptor's server are called here.
-    pub fn served(&self, descriptor: &Descriptor) -> Served<'_> {
+    fn served(&self, descriptor: &Descriptor) -> Served<'_> {
         let id = descriptor.source.server_id.as_deref().unwrap_or_default();
         match (self.servers.get(id), self.evaluation) {
             (Some(server), _) => Served::Live(server.started()),
@@ -232,7 +241,7 @@ fn capability(tool: &Registered, intent: &Intent) -> Result<(usize, String), Kep
 /// Whether it could run here: adapter, program, sandbox, credential, money.
 fn environment(tool: &Registered, environment: &Environment) -> Result<(), KeptOut> {
     let refuse = |reason: String| KeptOut::new("environment", reason);
-    sandbox::plan(&tool.descriptor, &environment.host, environment.served(&tool.descriptor))
+    sandbox::plan(&tool.descriptor, environment.ground(&tool.descriptor))
         .map_err(|refusal| refuse(refusal.to_string()))?;
     let credentials = &tool.descriptor.credentials;
     if let Some(held) = &environment.credentials {

@@ -8,6 +8,6 @@ mod injection;
 mod kernel;
 mod network;
 mod processes;
-mod scene;
+pub mod scene;
 
 pub use scene::{Attempt, BASE, NONE, check, descriptor, host};

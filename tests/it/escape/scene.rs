@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use proofmark::runtime::sandbox::adapter::Served;
 use proofmark::runtime::sandbox::host::Host;
 use proofmark::runtime::sandbox::launch::Sandbox;
 use proofmark::runtime::sandbox::mechanism::{Mechanism, Reach};
 use proofmark::runtime::sandbox::order::Stdin;
 use proofmark::runtime::sandbox::order::{Caps, Order};
-use proofmark::runtime::sandbox::plan;
+use proofmark::runtime::sandbox::{Ground, plan};
 use proofmark::tool::descriptor::Descriptor;
 use proofmark::tool::manifest;
 use tempfile::TempDir;
@@ -164,7 +163,7 @@ pub fn check(host: &Host, extra: &str, attempts: &[Attempt]) {
 async fn run(host: &Host, extra: &str, attempt: &Attempt, without: &[Mechanism]) -> String {
     let scene = Scene::new();
     let plan =
-        plan(&descriptor(&section(without), &format!("['{PYTHON}']")), host, Served::Not).unwrap();
+        plan(&descriptor(&section(without), &format!("['{PYTHON}']")), Ground::bare(host)).unwrap();
     let script = format!("{PRELUDE}{}\n", attempt.script);
     let (work, out) = (scene.work().display().to_string(), scene.out().display().to_string());
     let words = [PYTHON, "-c", &script, &work, &out, extra].map(str::to_owned);

@@ -1,9 +1,10 @@
 //! Where descriptors come from. Whatever the source, each tool is judged alone: a tool that cannot
 //! be read as it stands is repaired or named, and never costs another tool anything.
 //!
-//! `mcp` reads the tools of an MCP server, `openai` the lists that programs hand to a model,
-//! `snapshot` a saved listing. What they share: `names` (tool ids), `shape` (schemas), `effects`
-//! (what a tool may do, guessed with caution), `normalize` (one tool to one descriptor).
+//! `mcp` reads the tools of an MCP server, `skill` those of a skill's folder, `openai` the lists
+//! that programs hand to a model, `snapshot` a saved listing. What they share: `names` (tool ids),
+//! `shape` (schemas), `effects` (what a tool may do, guessed with caution), `normalize` (one tool
+//! to one descriptor).
 //!
 //! Every imported descriptor is `untrusted`. A tool of a list is simulated; a tool of a server is
 //! called there only where somebody names the server. Its status is `verified`, which makes it
@@ -16,6 +17,7 @@ mod names;
 mod normalize;
 pub mod openai;
 mod shape;
+pub mod skill;
 pub mod snapshot;
 
 use std::fmt;

@@ -20,8 +20,9 @@ use crate::base::bounded::BoundedBytes;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::credential::Broker;
-use crate::runtime::sandbox::Plan;
 use crate::runtime::sandbox::adapter::Adapter;
+use crate::runtime::sandbox::package::Package;
+use crate::runtime::sandbox::{Plan, placed};
 use crate::tool::sections::{Execution, OutputParser};
 use crate::tool::template::{Template, text};
 use captured::{Captured, End};
@@ -79,10 +80,15 @@ fn words(execution: &Execution, plan: &Plan, args: &Value) -> Result<Vec<String>
         let message = "execution.command is empty".to_owned();
         return Err(failed(Blame::Tool, "no_command", message));
     }
+    let folder = plan.package.as_deref().map(Package::folder).transpose();
+    let folder =
+        folder.map_err(|error| failed(Blame::Environment, "no_package", error.to_string()))?;
+    let command: Vec<String> =
+        execution.command.iter().map(|word| placed(word, folder.as_deref())).collect();
     if plan.adapter != Adapter::Cli {
-        return Ok(execution.command.clone());
+        return Ok(command);
     }
-    let template = Template::parse(&execution.command)
+    let template = Template::parse(&command)
         .map_err(|error| failed(Blame::Tool, "no_command", error.to_string()))?;
     template.fill(args).map_err(|error| failed(Blame::Model, "argument", error.to_string()))
 }
