@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
+use zeroize::Zeroize;
 
 use super::digest::{Digest, Hasher};
 use super::redact::known::Known;
@@ -52,6 +53,13 @@ impl Secret {
     /// A digest under a key, by which a journal can name the secret without holding it.
     pub fn keyed_hash(&self, key: &str) -> Digest {
         keyed_hash(key, &self.0)
+    }
+}
+
+/// Nothing of it is left in memory that was its own.
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

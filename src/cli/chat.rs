@@ -1,6 +1,7 @@
 //! `proofmark chat`: an agent on the embedded runtime, and a person who talks to it, is asked by
 //! it, and keeps its journal.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::net::Ipv4Addr;
@@ -77,7 +78,8 @@ pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
     let mut record = Record::open(args.journal.as_deref())?;
     let keys = typed(tokio::io::BufReader::new(tokio::io::stdin()));
     let (approver, work) = runtime.block_on(door(args.approvals, &keys, output))?;
-    let mut session = Session::open(parts(suite, &case, approver));
+    let values = interruptible(&runtime, values(suite))??;
+    let mut session = Session::open(parts(suite, &case, approver, values));
     let talk = async {
         tokio::select! {
             biased;
@@ -165,10 +167,27 @@ fn setting(suite: &Suite, id: Option<&str>) -> Result<Case, CliError> {
     })
 }
 
-fn parts(suite: &Suite, case: &Case, approver: Box<dyn Approver>) -> Parts {
+/// The values of the suite's credentials that say where they come from.
+async fn values(suite: &Suite) -> Result<BTreeMap<String, Secret>, CliError> {
+    let mut values = BTreeMap::new();
+    let sources = suite.file.credentials.as_ref().map(|held| held.sources(&suite.folder));
+    for (name, source) in sources.unwrap_or_default() {
+        let failed = |why| CliError::Environment(format!("credential {name}: {why}"));
+        values.insert(name.clone(), source.read().await.map_err(failed)?);
+    }
+    Ok(values)
+}
+
+fn parts(
+    suite: &Suite,
+    case: &Case,
+    approver: Box<dyn Approver>,
+    values: BTreeMap<String, Secret>,
+) -> Parts {
     let provider = if case.script.is_some() { "scripted" } else { "chooser" };
     let seed = fixture::seed(&suite.name, &case.id, provider, 0);
-    let shared = (&Shared::default(), &SuiteShared::new(suite));
+    let of_suite = SuiteShared::new(suite).with(values);
+    let shared = (&Shared::default(), &of_suite);
     let (parts, _) = fixture::build(suite, case, provider, ("chat".into(), seed), shared);
     let shown = |one: &Emission| {
         if one.surface == Surface::Progress {

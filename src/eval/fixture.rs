@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::actors::{Person, Watcher, hooks};
 use super::case::Case;
+use super::credentials::CredentialsEntry;
 use super::load::Suite;
 use super::play::PlayedAnswer;
 use super::suite::PrincipalEntry;
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::Secret;
 use crate::base::world::RealWorld;
-use crate::runtime::credential::Broker;
+use crate::runtime::credential::{Binding, Broker};
 use crate::runtime::evidence::receipt::ReceiptKey;
 use crate::runtime::exec::{Acts, Workspace};
 use crate::runtime::guard::approver::Refusing;
@@ -45,6 +46,9 @@ pub struct SuiteShared {
     /// Compiled views, one cache for each set of credentials.
     pub views: Arc<ViewCache>,
     secrets: Vec<String>,
+    bindings: BTreeMap<String, Binding>,
+    /// Values that are real, by name; every other is a canary.
+    values: BTreeMap<String, Secret>,
 }
 
 impl SuiteShared {
@@ -55,12 +59,22 @@ impl SuiteShared {
             .iter()
             .flat_map(|tool| tool.descriptor.credentials.required_secrets.to_vec());
         let mut secrets: Vec<String> = match &suite.file.credentials {
-            Some(held) => held.clone(),
+            Some(held) => held.names().into_iter().collect(),
             None => required.collect(),
         };
         secrets.sort();
         secrets.dedup();
-        Self { views: Arc::default(), secrets }
+        let bindings = suite.file.credentials.as_ref().map(CredentialsEntry::bindings);
+        let (bindings, values) = (bindings.unwrap_or_default(), BTreeMap::new());
+        Self { views: Arc::default(), secrets, bindings, values }
+    }
+}
+
+impl SuiteShared {
+    /// The same, where these credentials have real values.
+    #[must_use]
+    pub fn with(self, values: BTreeMap<String, Secret>) -> Self {
+        Self { values, ..self }
     }
 }
 
@@ -107,10 +121,13 @@ pub fn build(
         .secrets
         .iter()
         .enumerate()
-        .map(|(index, name)| (name.clone(), Secret::canary(&seed_text, index)))
+        .map(|(index, name)| {
+            let real = suite_shared.values.get(name).cloned();
+            (name.clone(), real.unwrap_or_else(|| Secret::canary(&seed_text, index)))
+        })
         .chain(suite.environment.servers.secrets())
         .collect();
-    let broker = Broker::new(planted);
+    let broker = Broker::new(planted).bound(suite_shared.bindings.clone());
     let files = case.workspace.iter().map(|(path, text)| (broker.fill(path), broker.fill(text)));
     let workspace = Workspace::new(files.collect());
     let principal =

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::availability::{self, Place, keys};
 use super::case::Case;
+use super::credentials::CredentialsEntry;
 use super::knobs;
 use super::load_cases::{self, CaseFile, case_file};
 use super::mcp_source::Calls;
@@ -16,7 +17,7 @@ use super::skill_source;
 use super::suite::{GateEntry, SUITE, SuiteFile, ToolSource};
 use crate::base::canon::content_digest;
 use crate::base::digest::Digest;
-use crate::base::document::Document;
+use crate::base::document::{Document, escape};
 use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
 use crate::runtime::mcp::Servers;
@@ -140,6 +141,10 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
     loader.check_ids(&cases);
     let look_alikes = loader.look_alikes((folder, &document), &file, &registry);
     loader.check_settings(&document, &file);
+    for (name, why) in file.credentials.iter().flat_map(CredentialsEntry::problems) {
+        let at = format!("/credentials/{}", escape(&name));
+        loader.problems.push(document.problem(&at, why));
+    }
     if !loader.problems.is_empty() {
         loader.problems.sort();
         loader.problems.dedup();
@@ -155,7 +160,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
         folder: folder.to_path_buf(),
         knobs: knobs::settings(&file.knobs),
         environment: Environment {
-            credentials: file.credentials.clone().map(|names| names.into_iter().collect()),
+            credentials: file.credentials.as_ref().map(CredentialsEntry::names),
             evaluation: true,
             budget_usd: file.knobs.budget_usd,
             max_tools: file.knobs.max_tools,

@@ -10,6 +10,7 @@ pub mod baseline;
 pub mod calls;
 pub mod case;
 pub mod coverage;
+pub mod credentials;
 pub mod events;
 pub mod evidence;
 pub mod expect;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::availability::{DeferredEntry, GroupEntry, McpPolicyEntry, RiskCapEntry};
+use super::credentials::CredentialsEntry;
 use super::knobs::{LoopLimitsEntry, ScopeName};
 pub use super::mcp_source::McpSource;
 use crate::lint::Level;
@@ -72,7 +73,8 @@ pub struct SuiteFile {
     pub lint: Option<LintEntry>,
     /// Credentials the broker holds; whatever tools require when absent.
     #[serde(default)]
-    pub credentials: Option<Vec<String>>,
+    #[schemars(with = "CredentialsEntry")]
+    pub credentials: Option<CredentialsEntry>,
     /// Settings of the runtime.
     #[serde(default)]
     pub knobs: KnobsEntry,

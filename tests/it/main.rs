@@ -18,6 +18,7 @@ mod cli;
 mod command;
 mod conformance;
 mod coverage;
+mod credentials;
 mod delegates;
 mod delegates_limits;
 mod dialects;

@@ -202,10 +202,9 @@ impl Turn {
         }
         let credentials = &tool.descriptor.credentials;
         if credentials.strategy != CredentialStrategy::None {
-            let held = cx.resolved.broker.names();
-            if let Some(name) = credentials.required_secrets.iter().find(|n| !held.contains(*n)) {
-                let reason = format!("credential {name} is not held");
-                return self.deny(slot, Denier::Credential, reason, cx);
+            let (principal, now) = (&cx.resolved.principal.id, cx.world.now());
+            if let Err(why) = cx.resolved.broker.bind(&tool.descriptor, principal, now) {
+                return self.deny(slot, Denier::Credential, why.to_string(), cx);
             }
             let fact = CredentialBound {
                 credential_binding_id: cx.world.next_id("cred_"),

@@ -154,10 +154,14 @@ impl Log {
 /// The session's rules and tools as facts.
 pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved, channel: &str) {
     let scope = if resolved.environment.evaluation { "evaluation" } else { "live" };
+    let hashes = resolved.broker.hashes(&log.session);
+    let planted = resolved.broker.len() - hashes.len();
     let opened = SessionOpened {
+        secret_key: (!hashes.is_empty()).then(|| log.session.to_string()),
+        secret_hashes: hashes,
         tenant: resolved.principal.tenant.clone(),
         scopes: resolved.principal.scopes.iter().cloned().collect(),
-        canaries: Some(u32::try_from(resolved.broker.len()).unwrap_or(u32::MAX)),
+        canaries: Some(u32::try_from(planted).unwrap_or(u32::MAX)),
         max_tool_result_chars: Some(resolved.knobs.max_tool_result_chars as u64),
         receipts: resolved.receipt_key.is_some(),
         scope: Some(scope.to_owned()),
