@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::digest::{Digest, Hasher};
+use super::redact::encoded::encoded;
 use super::redact::known::Known;
 use super::redact::{self, Rules, StreamScrubber};
 
@@ -92,6 +93,15 @@ impl SecretSet {
     #[must_use]
     pub fn with_patterns(self, patterns: bool) -> Self {
         Self { by_value_alone: !patterns, ..self }
+    }
+
+    /// The same with a few of its secrets in other alphabets too: Base64, hexadecimal digits, as a
+    /// part of an address. For what comes back from whoever was sent them.
+    #[must_use]
+    pub fn with_encoded<'a>(&self, sent: impl IntoIterator<Item = &'a Secret>) -> Self {
+        let spelled = sent.into_iter().flat_map(|one| encoded(one.expose()));
+        let all = self.values.iter().cloned().chain(spelled.map(Secret));
+        Self { by_value_alone: self.by_value_alone, ..Self::new(all) }
     }
 
     /// How many secrets it knows.

@@ -33,6 +33,11 @@ impl Broker {
         self.values.is_empty()
     }
 
+    /// A value by its name, for whoever hands it over.
+    pub fn secret(&self, name: &str) -> Option<&Secret> {
+        self.values.get(name)
+    }
+
     /// All values, for scrubbing.
     pub fn secrets(&self) -> &SecretSet {
         &self.secrets

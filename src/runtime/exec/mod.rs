@@ -3,6 +3,8 @@
 pub mod builtin;
 pub mod command;
 pub mod delegate;
+pub mod http;
+mod parsed;
 pub mod ran;
 pub mod ready;
 pub mod search;
@@ -51,6 +53,7 @@ pub async fn run(
             Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
                 command::run(ready, workspace, broker, stop).await
             }
+            Adapter::Http => http::run(ready, broker, stop).await,
             Adapter::Builtin(builtin) => {
                 Ended::Ran(Box::new(builtin::run(builtin, ready, &mut lock(workspace))))
             }

@@ -7,6 +7,8 @@ pub enum Adapter {
     Builtin(Builtin),
     /// A program with arguments from a template.
     Cli,
+    /// One operation of a remote service.
+    Http,
     /// Has no effect; answers what the descriptor says.
     Simulated,
 }
@@ -28,9 +30,10 @@ pub enum Builtin {
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "simulated",
         "cli",
+        "http",
         "builtin:file.read",
         "builtin:file.list",
         "builtin:file.search",
@@ -47,6 +50,7 @@ impl Adapter {
         Some(match name {
             "simulated" => Self::Simulated,
             "cli" => Self::Cli,
+            "http" => Self::Http,
             "builtin:file.read" => Self::Builtin(Builtin::FileRead),
             "builtin:file.list" => Self::Builtin(Builtin::FileList),
             "builtin:file.search" => Self::Builtin(Builtin::FileSearch),

@@ -105,11 +105,7 @@ pub(super) fn resolve(
         mechanisms,
         program,
         reach,
-        egress: Egress {
-            allow: network.allow_domains.clone(),
-            deny: network.deny_domains.clone(),
-            fixtures: host.fixtures(),
-        },
+        egress: Egress::of(network, host.fixtures()),
         caps,
         read,
         write,

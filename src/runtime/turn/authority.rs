@@ -216,7 +216,9 @@ impl Turn {
         }
         self.stand(slot, (same, permitted.validated()), cx);
         let granted = permitted.validated().call_digest();
-        match ready::prepare(permitted, granted, &cx.resolved.environment.host) {
+        let session = Arc::clone(cx.log.session());
+        let host = &cx.resolved.environment.host;
+        match ready::prepare(permitted, granted, host, (&session, &call)) {
             Ok(ready) => {
                 self.started_calls += 1;
                 let fact = ToolSandboxPrepared {

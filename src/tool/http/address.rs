@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::operation::ArgumentFault;
 use super::text::{self, Piece};
+use crate::base::percent::percent;
 
 /// How a service is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +149,7 @@ fn fill_segment(pieces: &[Piece], args: &Value) -> Result<String, ArgumentFault>
         match piece {
             Piece::Argument(name) => {
                 let value = required(args, name)?;
-                spelled.push_str(&text::percent(&value));
+                spelled.push_str(&percent(&value));
                 said.push_str(&value);
                 last = Some(name);
             }

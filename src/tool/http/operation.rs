@@ -6,6 +6,7 @@ use super::address::{Address, Scheme};
 use super::text::{self, Piece};
 use super::{BodyFormat, Http, Method};
 use crate::base::canon;
+use crate::base::percent::percent;
 
 /// Something that is wrong with a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,7 +162,7 @@ impl Operation {
         for (name, pieces) in &self.query {
             for value in values(pieces, args)? {
                 target.push(before);
-                target.push_str(&format!("{}={}", text::percent(name), text::percent(&value)));
+                target.push_str(&format!("{}={}", percent(name), percent(&value)));
                 before = '&';
             }
         }
@@ -204,7 +205,7 @@ impl Operation {
                 let mut pairs = Vec::new();
                 for (name, value) in fields {
                     for value in several(name, value)? {
-                        let (name, value) = (text::percent(name), text::percent(&value));
+                        let (name, value) = (percent(name), percent(&value));
                         pairs.push(format!("{name}={value}"));
                     }
                 }

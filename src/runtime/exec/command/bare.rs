@@ -142,6 +142,7 @@ mod tests {
             mode: "none",
             enforcement: "process_limits",
             confined: None,
+            web: None,
             timeout_ms,
             max_output_bytes: limit,
         };
