@@ -183,3 +183,7 @@ impl Resolve for Judged {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "web_tests.rs"]
+mod tests;

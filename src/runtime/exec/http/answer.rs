@@ -118,5 +118,6 @@ fn body(kept: &Kept<'_>, secrets: &SecretSet) -> Ran {
 /// Whether the service says that its body is JSON.
 fn says_json(kept: &Kept<'_>) -> bool {
     let said = kept.head.as_ref().and_then(|head| head.media_type.as_deref());
-    said.is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"))
+    let kind = said.unwrap_or_default().to_ascii_lowercase();
+    kind == "application/json" || kind.ends_with("+json")
 }

@@ -163,7 +163,7 @@ fn head(answer: &Response) -> Head {
     let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
     let media_type = header(reqwest::header::CONTENT_TYPE)
         .and_then(|kind| kind.split(';').next())
-        .map(|kind| kind.trim().to_ascii_lowercase());
+        .map(|kind| kind.trim().to_owned());
     let leads_to = header(reqwest::header::LOCATION)
         .and_then(|place| answer.url().join(place).ok())
         .map(|url| url.origin().ascii_serialization());
