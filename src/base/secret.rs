@@ -95,11 +95,11 @@ impl SecretSet {
         Self { by_value_alone: !patterns, ..self }
     }
 
-    /// The same with a few of its secrets in other alphabets too: Base64, hexadecimal digits, as a
-    /// part of an address. For what comes back from whoever was sent them.
+    /// The same with its secrets in other alphabets too: Base64, hexadecimal digits, as a part of an
+    /// address. For what comes back from whoever was sent them.
     #[must_use]
-    pub fn with_encoded<'a>(&self, sent: impl IntoIterator<Item = &'a Secret>) -> Self {
-        let spelled = sent.into_iter().flat_map(|one| encoded(one.expose()));
+    pub fn with_encoded(&self) -> Self {
+        let spelled = self.values.iter().flat_map(|one| encoded(one.expose()));
         let all = self.values.iter().cloned().chain(spelled.map(Secret));
         Self { by_value_alone: self.by_value_alone, ..Self::new(all) }
     }

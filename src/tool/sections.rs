@@ -83,7 +83,8 @@ name_enum! {
     TrustLevel { FirstParty, Workspace, ThirdParty, Untrusted } default FirstParty
 }
 name_enum! {
-    /// How the output of a program or a service is read: as it is, as one JSON value, or as one on each line.
+    /// How the output of a program or a service is read: as it is, as one JSON value, or as one on
+    /// each line.
     OutputParser { Text, Json, Jsonl } default Text
 }
 

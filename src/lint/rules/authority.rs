@@ -5,6 +5,7 @@ use crate::lint::rule::{Found, Judge, Level, Place, RULE, Rule};
 use crate::lint::subject::{Part, Subject};
 use crate::tool::descriptor::{ApprovalPolicy, Descriptor, EgressPolicy, SandboxMode, SourceType};
 use crate::tool::effect::ActionType;
+use crate::tool::http::Method;
 use crate::tool::risk;
 use crate::tool::undo;
 
@@ -15,7 +16,13 @@ pub(in crate::lint) const RULES: [Rule; 8] = [
         reason: "It says that it changes something, and not what: no policy can judge it.",
         fix: "name what it changes under `effects.writes` or `effects.deletes`",
         good: &["[write]|writes: ['x:y']"],
-        bad: &["[write]", "writes: [], mutatesState: true"],
+        bad: &[
+            "[write]",
+            "writes: [], mutatesState: true",
+            "writes: [], externalCalls: true}\nexecution: {adapter: http, http: {method: DELETE, \
+             url: 'https://a.example', query: {q: '{title}'}}}\nsandbox: {mode: remote_api, \
+             network: {egressPolicy: allowlist, allowDomains: [a.example]}",
+        ],
         judge: Judge::Tool(|tool, _| own(tool, "/effects", undeclared_change)),
         ..RULE
     },
@@ -140,7 +147,13 @@ fn undeclared_change(descriptor: &Descriptor) -> Option<String> {
                 | ActionType::MemoryWrite
         )
     };
-    let says = effects.mutates_state || descriptor.intent.action_types.iter().any(changes);
+    // POST says nothing: many services search by it.
+    let by_method =
+        descriptor.execution.http.as_ref().is_some_and(|http| {
+            matches!(http.method, Method::Put | Method::Patch | Method::Delete)
+        });
+    let says =
+        by_method || effects.mutates_state || descriptor.intent.action_types.iter().any(changes);
     (says && effects.writes.is_empty() && effects.deletes.is_empty())
         .then(|| "it changes something, and declares no write and no deletion".to_owned())
 }

@@ -1,6 +1,7 @@
 //! Whose authority: the broker holds values; everybody else sees names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use crate::base::secret::{Secret, SecretSet};
 
@@ -10,12 +11,15 @@ pub struct Broker {
     values: BTreeMap<String, Secret>,
     // The search for them is built once and shared by every session that scrubs.
     secrets: SecretSet,
+    // Only sessions that send credentials need it.
+    sent: OnceLock<SecretSet>,
 }
 
 impl Broker {
     /// A broker that holds these.
     pub fn new(values: BTreeMap<String, Secret>) -> Self {
-        Self { secrets: SecretSet::new(values.values().cloned()), values }
+        let secrets = SecretSet::new(values.values().cloned());
+        Self { secrets, values, sent: OnceLock::new() }
     }
 
     /// The names it holds.
@@ -41,6 +45,11 @@ impl Broker {
     /// All values, for scrubbing.
     pub fn secrets(&self) -> &SecretSet {
         &self.secrets
+    }
+
+    /// All values in the spellings of those who were sent them, for scrubbing what they answer.
+    pub fn sent(&self) -> &SecretSet {
+        self.sent.get_or_init(|| self.secrets.with_encoded())
     }
 
     /// Puts values where `${secret:NAME}` stands; unknown names stay as they are.

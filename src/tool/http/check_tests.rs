@@ -5,7 +5,7 @@ schema: proofmark/tool@1
 toolId: item.get
 description: {summary: Return one item of the store.}
 intent: {actionTypes: [read]}
-schemas: {inputSchema: {type: object, properties: {id: {type: string}, q: {type: string}}, required: [id]}}
+schemas: {inputSchema: {type: object, properties: {id: {}, q: {}}, required: [id]}}
 effects: {reads: ['api:items'], writes: [], externalCalls: true}
 credentials: {strategy: service_account, requiredSecrets: [KEY]}
 sandbox: {mode: remote_api, network: {egressPolicy: allowlist, allowDomains: [a.example]}}

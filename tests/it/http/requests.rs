@@ -1,12 +1,17 @@
 //! What a server is asked, and what becomes of its answer.
 
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
 use proofmark::journal::Outcome;
 use proofmark::journal::outcome::Blame;
+use proofmark::runtime::guard::Hook;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::scene::{KEY, Server, at, call, left, play, tool};
-use crate::faults::scene::Play;
+use crate::faults::scene::{Play, Played, ask, runtime, say};
 
 const BODY: &str = "h: {}, b: {}, c: {}}";
 
@@ -214,4 +219,34 @@ fn calls_share_a_connection() {
     let left = left(Play { knobs, ..play(&host, tool, &calls) }.ends());
     assert_eq!(left.starts.len(), 20);
     assert_eq!((server.seen().len(), server.connections()), (20, 1));
+}
+
+/// A server may close what it kept open; a request that was never sent there is sent anew.
+#[test]
+fn a_connection_that_was_closed_meanwhile_is_no_fault() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = super::scene::named(&[("own.test", listener.local_addr().unwrap())]);
+    let server = std::thread::spawn(move || {
+        for stream in listener.incoming().take(3) {
+            let (mut stream, mut read) = (stream.unwrap(), [0; 4096]);
+            let _head = stream.read(&mut read).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+        }
+    });
+    let mut play = play(&host, tool(&[("method: GET", "method: POST")]), &[]);
+    let args = json!({"id": 7}).to_string();
+    play.script = (0..3).flat_map(|_| [ask(&[("item_call", &args)]), say("done")]).collect();
+    let mut session = play.open(&|_| -> Arc<dyn Hook> { unreachable!("there are no hooks") });
+    runtime().block_on(async {
+        for _ in 0..3 {
+            session.turn("do it".to_owned()).await;
+            // Nobody looks at the connection meanwhile.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    server.join().unwrap();
+    let (journal, transcript) = session.close();
+    let left = left(Played { ends: Vec::new(), journal, transcript });
+    assert_eq!((left.starts.len(), &left.outcome), (3, &Outcome::Succeeded));
+    assert_eq!(left.transcript().matches("ok").count(), 3, "{}", left.transcript());
 }

@@ -11,50 +11,45 @@ use tokio::sync::Notify;
 
 use super::ready::Ready;
 use super::{Ended, Ran};
-use crate::base::secret::SecretSet;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::Blame;
 use crate::runtime::credential::Broker;
 use crate::runtime::sandbox::web::{Web, reachable};
-use crate::tool::http::{Operation, Piece, Request};
+use crate::tool::http::{ArgumentFault, Operation, Piece, Request};
 use crate::tool::sections::Execution;
 use exchange::{Kept, Reach};
 
 /// Makes the request and reads the answer, or until `stop` says that it must go.
 pub async fn run(ready: &Ready, broker: &Broker, stop: &Notify) -> Ended {
     let execution = &ready.permitted().validated().resolved().tool().descriptor.execution;
-    let (operation, request) = match requested(execution, ready) {
-        Ok(made) => made,
+    let request = match requested(execution, ready) {
+        Ok(request) => request,
         Err(failed) => return Ended::Ran(Box::new(failed)),
     };
-    let sent = operation.secrets().filter_map(|name| broker.secret(name));
-    let secrets = broker.secrets().with_encoded(sent);
     let command = ready.command_line();
-    match call(ready, (&request, execution), (broker, &secrets), stop).await {
+    match call(ready, (&request, execution), broker, stop).await {
         Some(ran) => Ended::Ran(Box::new(Ran { command, ..ran })),
         None => Ended::TornDown("its request was dropped and the connection closed"),
     }
 }
 
-/// The operation, and what these arguments ask of it.
-fn requested(execution: &Execution, ready: &Ready) -> Result<(Operation, Request), Ran> {
+/// What these arguments ask of the operation.
+fn requested(execution: &Execution, ready: &Ready) -> Result<Request, Ran> {
     let section = execution.http.as_ref();
     let operation = section.and_then(|http| Operation::parse(http).ok());
     let Some(operation) = operation else {
         let message = "execution.http is no operation";
         return Err(failed(Blame::Tool, "no_operation", message.to_owned()));
     };
-    match operation.request(ready.args()) {
-        Ok(request) => Ok((operation, request)),
-        Err(fault) => Err(failed(Blame::Model, "argument", fault.to_string())),
-    }
+    let fault = |fault: ArgumentFault| failed(Blame::Model, "argument", fault.to_string());
+    operation.request(ready.args()).map_err(fault)
 }
 
 /// `None` when it was stopped.
 async fn call(
     ready: &Ready,
     (request, execution): (&Request, &Execution),
-    (broker, secrets): (&Broker, &SecretSet),
+    broker: &Broker,
     stop: &Notify,
 ) -> Option<Ran> {
     let prepared = ready.plan().web.as_ref().ok_or_else(|| refused("there is no plan for it"));
@@ -63,6 +58,7 @@ async fn call(
         Ok(wanted) => wanted,
         Err(ran) => return Some(ran),
     };
+    let secrets = broker.sent();
     let mut kept = Kept::new(ready.plan().max_output_bytes, secrets);
     let end = tokio::select! {
         biased;
