@@ -95,8 +95,8 @@ impl SecretSet {
         Self { by_value_alone: !patterns, ..self }
     }
 
-    /// The same with its secrets in other alphabets too: Base64, hexadecimal digits, as a part of an
-    /// address. For what comes back from whoever was sent them.
+    /// The same with its secrets in other alphabets too: Base64, hexadecimal digits, as a part of
+    /// an address. For what comes back from whoever was sent them.
     #[must_use]
     pub fn with_encoded(&self) -> Self {
         let spelled = self.values.iter().flat_map(|one| encoded(one.expose()));
