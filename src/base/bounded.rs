@@ -60,25 +60,40 @@ pub struct BoundedBytes<'a> {
     kept: Vec<u8>,
     limit: usize,
     total: u64,
+    left: bool,
 }
 
 impl<'a> BoundedBytes<'a> {
     /// Nothing yet; at most `limit` bytes will be shown.
     pub fn new(limit: u64, secrets: &'a SecretSet) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self { secrets, kept: Vec::new(), limit, total: 0 }
+        Self { secrets, kept: Vec::new(), limit, total: 0, left: false }
     }
 
     /// Keeps what there is room for and counts everything.
     pub fn extend(&mut self, bytes: &[u8]) {
-        let spare = SPARE.max(self.secrets.longest());
-        let most = self.limit.saturating_add(spare);
-        let room = most.saturating_sub(self.kept.len()).min(bytes.len());
+        let room = self.most().saturating_sub(self.kept.len()).min(bytes.len());
         self.kept.extend_from_slice(&bytes[..room]);
         self.total = self.total.saturating_add(bytes.len() as u64);
     }
 
-    /// Bytes there were.
+    /// Whether more bytes would only be counted.
+    pub fn is_full(&self) -> bool {
+        self.kept.len() >= self.most()
+    }
+
+    /// Reading ends before the stream does. Where it is known how many bytes there are in all, they
+    /// are counted; else there were more than those that came.
+    pub fn leave(&mut self, total: Option<u64>) {
+        self.left = total.is_none();
+        self.total = self.total.max(total.unwrap_or_default());
+    }
+
+    fn most(&self) -> usize {
+        self.limit.saturating_add(SPARE.max(self.secrets.longest()))
+    }
+
+    /// Bytes there were, as far as they were counted.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -103,7 +118,7 @@ impl<'a> BoundedBytes<'a> {
             let text = String::from_utf8_lossy(&self.kept);
             return self.secrets.scrub(&text).into_owned();
         }
-        let whole = total == self.kept.len() as u64;
+        let whole = total == self.kept.len() as u64 && !self.left;
         let text = String::from_utf8_lossy(if whole { &self.kept } else { characters(&self.kept) });
         let mut stream = self.secrets.stream();
         let mut text = stream.push(&text);
@@ -113,12 +128,15 @@ impl<'a> BoundedBytes<'a> {
         // Without the end of the stream, what may be the beginning of a secret is not shown.
         text.truncate(text.floor_char_boundary(self.limit));
         let kept = text.len();
-        text.push_str(&format!("\n[… {total} bytes in all; only the first {kept} are kept …]\n"));
+        let more = if self.left { "more than " } else { "" };
+        text.push_str(&format!(
+            "\n[… {more}{total} bytes in all; only the first {kept} are kept …]\n"
+        ));
         text
     }
 
     fn is_cut(&self) -> bool {
-        self.total > self.limit as u64
+        self.left || self.total > (self.limit.min(self.kept.len())) as u64
     }
 }
 
@@ -155,6 +173,31 @@ mod tests {
         assert_eq!(bytes.text(), "abcd");
         bytes.extend(b"ef");
         assert_eq!(bytes.text(), "abcd\n[… 6 bytes in all; only the first 4 are kept …]\n");
+    }
+
+    #[test]
+    fn a_stream_that_is_left_says_what_is_known_of_its_length() {
+        let secrets = SecretSet::default();
+        let left = |total| {
+            let mut bytes = BoundedBytes::new(4, &secrets);
+            while !bytes.is_full() {
+                bytes.extend(&[b'x'; 100]);
+            }
+            bytes.leave(total);
+            bytes.text()
+        };
+        let spare = "xxxx\n[… more than 1100 bytes in all; only the first 4 are kept …]\n";
+        assert_eq!(left(None), spare);
+        assert_eq!(left(Some(5000)), spare.replace("more than 1100", "5000"));
+        // What broke off may end within a secret.
+        let secrets = SecretSet::new([Secret::new("hunter22hunter22")]);
+        for (total, said) in [(None, "more than 13"), (Some(40), "40")] {
+            let mut bytes = BoundedBytes::new(100, &secrets);
+            bytes.extend(b"abc hunter22h");
+            bytes.leave(total);
+            let kept = format!("abc \n[… {said} bytes in all; only the first 4 are kept …]\n");
+            assert_eq!(bytes.text(), kept);
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Words without domain: canonical text, digests, bounds, secrets, positions in files, the world.
 //!
 //! Nothing here knows what a tool is. Reading order: `digest`, `canon`, `problem`, `document`,
-//! `secret`, `redact`, `media`, `bounded`, `jsonl`, `locate`, `world`, `choice`, `yaml`.
+//! `secret`, `redact`, `media`, `percent`, `bounded`, `jsonl`, `locate`, `world`, `choice`,
+//! `yaml`.
 
 pub mod bounded;
 pub mod canon;
@@ -12,6 +13,7 @@ pub mod document;
 pub mod jsonl;
 pub mod locate;
 pub mod media;
+pub mod percent;
 pub mod printable;
 pub mod problem;
 pub mod redact;

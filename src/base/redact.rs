@@ -3,6 +3,7 @@
 //! stays valid.
 
 mod credible;
+pub(in crate::base) mod encoded;
 mod escapes;
 mod json;
 pub(in crate::base) mod known;

@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use zeroize::Zeroize;
 
 use super::digest::{Digest, Hasher};
+use super::redact::encoded::encoded;
 use super::redact::known::Known;
 use super::redact::{self, Rules, StreamScrubber};
 
@@ -100,6 +101,15 @@ impl SecretSet {
     #[must_use]
     pub fn with_patterns(self, patterns: bool) -> Self {
         Self { by_value_alone: !patterns, ..self }
+    }
+
+    /// The same with its secrets in other alphabets too: Base64, hexadecimal digits, as a part of
+    /// an address. For what comes back from whoever was sent them.
+    #[must_use]
+    pub fn with_encoded(&self) -> Self {
+        let spelled = self.values.iter().flat_map(|one| encoded(one.expose()));
+        let all = self.values.iter().cloned().chain(spelled.map(Secret));
+        Self { by_value_alone: self.by_value_alone, ..Self::new(all) }
     }
 
     /// How many secrets it knows.

@@ -46,6 +46,8 @@ pub struct ChatArgs {
     /// Who is asked for approvals
     #[arg(long, value_enum, default_value_t = Door::Terminal)]
     approvals: Door,
+    #[command(flatten)]
+    fixtures: suites::Fixtures,
     /// Write the journal here; nothing that is there is replaced
     #[arg(long)]
     journal: Option<PathBuf>,
@@ -72,7 +74,8 @@ const HELP: &str = "a line is a message; /tools lists the view, /undo CALL takes
 pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
     let runtime = runtime()?;
     let names = std::slice::from_ref(&args.suite);
-    let found = interruptible(&runtime, suites::find(names, &[]))??;
+    let mut found = interruptible(&runtime, suites::find(names, &[]))??;
+    args.fixtures.tell(&mut found.suites);
     let suite = found.suites.first().ok_or_else(|| found.nothing())?;
     let case = setting(suite, args.case.as_deref())?;
     let mut record = Record::open(args.journal.as_deref())?;

@@ -52,6 +52,8 @@ pub struct RunArgs {
     /// Against the baseline: `check` fails on differences, `propose` only reports them
     #[arg(long, value_enum, default_value_t = Bless::Check)]
     baseline: Bless,
+    #[command(flatten)]
+    fixtures: suites::Fixtures,
     /// Where reports go
     #[arg(long, default_value = "reports")]
     reports: PathBuf,
@@ -81,7 +83,8 @@ pub fn run(args: &RunArgs, output: &mut Output) -> Result<Exit, CliError> {
         .map_err(|(glob, why)| CliError::Usage(format!("--case {glob}: {why}")))?;
     let options = RunOptions { selection, trials: args.trials, provider: args.provider.clone() };
     let runtime = runtime()?;
-    let found = interruptible(&runtime, suites::find(&args.suites, &args.require))??;
+    let mut found = interruptible(&runtime, suites::find(&args.suites, &args.require))??;
+    args.fixtures.tell(&mut found.suites);
     if found.suites.is_empty() && found.not_run.is_empty() {
         return Err(found.nothing());
     }

@@ -1,6 +1,9 @@
 //! Finding suites and loading them.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use super::error::CliError;
 use super::sources;
@@ -49,6 +52,33 @@ impl Found {
 /// What this machine can confine with: whoever runs this program can start it once more.
 pub fn host() -> Host {
     std::env::current_exe().map(Host::with).unwrap_or_default()
+}
+
+/// Names that stand for addresses, as an argument of commands that run calls.
+#[derive(Debug, Args)]
+pub struct Fixtures {
+    /// A name that stands for an address, for HTTP tools and allowlisted commands: a server of
+    /// your own in the place of the real one; may be repeated
+    #[arg(long = "fixture", value_name = "NAME=ADDRESS", value_parser = fixture)]
+    names: Vec<(String, SocketAddr)>,
+}
+
+fn fixture(text: &str) -> Result<(String, SocketAddr), String> {
+    let (name, address) = text.split_once('=').ok_or("no `=` in it")?;
+    let address = address.parse().map_err(|_| "the address is no number with a port")?;
+    Ok((name.to_ascii_lowercase(), address))
+}
+
+impl Fixtures {
+    /// Tells suites what the names stand for.
+    pub fn tell(&self, suites: &mut [Suite]) {
+        if self.names.is_empty() {
+            return;
+        }
+        // One machine for all, so that they share what it finds and its connections.
+        let host = host().and_reaching(self.names.iter().cloned().collect());
+        suites.iter_mut().for_each(|suite| suite.environment.host = host.clone());
+    }
 }
 
 /// The folders of the named suites, or of all suites below `suites/`.

@@ -1,6 +1,7 @@
 //! The file format of a descriptor: `tools/*.yaml`, camelCase keys as in seed B section 6.
 
 use super::descriptor::{Descriptor, FORMAT, OutputExposure};
+use super::http;
 use super::schema::CompiledSchema;
 use super::sections::OutputParser;
 use super::strict::{Format, LazyFormat};
@@ -23,6 +24,8 @@ pub fn parse(file: &str, text: &str) -> Result<Descriptor, Vec<Problem>> {
     check_effects(&document, &descriptor, &mut problems);
     check_exposure(&document, &descriptor, &mut problems);
     check_command(&document, &descriptor, &mut problems);
+    let wrong = http::check(&descriptor).into_iter();
+    problems.extend(wrong.map(|wrong| document.problem(&wrong.at, wrong.message)));
     let version = descriptor.content_digest();
     if descriptor.version.is_some_and(|stated| stated != version) {
         let problem = document.problem("/version", "the version is the digest of the content");
@@ -95,12 +98,13 @@ fn check_exposure(document: &Document, descriptor: &Descriptor, problems: &mut V
 fn check_command(document: &Document, descriptor: &Descriptor, problems: &mut Vec<Problem>) {
     let execution = &descriptor.execution;
     if execution.adapter != CLI {
-        let keys = [
-            ("stdin", execution.stdin.is_some()),
-            ("parser", execution.parser != OutputParser::Text),
-        ];
-        for (key, _) in keys.into_iter().filter(|(_, is_there)| *is_there) {
-            let message = format!("`{key}` is a key of the adapter `{CLI}` alone");
+        let is_http = execution.adapter == http::ADAPTER;
+        let parser = execution.parser != OutputParser::Text && !is_http;
+        let alone = format!("the adapter `{CLI}` alone");
+        let both = format!("the adapters `{CLI}` and `{}`", http::ADAPTER);
+        let keys = [("stdin", execution.stdin.is_some(), alone), ("parser", parser, both)];
+        for (key, _, whose) in keys.into_iter().filter(|(_, is_there, _)| *is_there) {
+            let message = format!("`{key}` is a key of {whose}");
             problems.push(document.problem(&format!("/execution/{key}"), message));
         }
         return;
@@ -195,7 +199,7 @@ effects: {reads: ['workspace:**'], writes: []}
         );
         check(
             &cli("{adapter: 'builtin:command.run', command: [cat], parser: jsonl}"),
-            &["t.yaml:7:69: `parser` is a key of the adapter `cli` alone"],
+            &["t.yaml:7:69: `parser` is a key of the adapters `cli` and `http`"],
         );
     }
 

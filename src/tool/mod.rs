@@ -2,10 +2,11 @@
 //!
 //! No input or output happens here, and no handler is held. Reading order: `id`, `effect`,
 //! `risk`, `descriptor`, `sections`, `schema`, `strict`, `manifest`, `intent`,
-//! `matcher`, `short`, `skill`, `template`, `undo`, `words`.
+//! `matcher`, `short`, `skill`, `template`, `http`, `undo`, `words`.
 
 pub mod descriptor;
 pub mod effect;
+pub mod http;
 pub mod id;
 pub mod intent;
 pub mod manifest;

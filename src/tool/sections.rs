@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::http::Http;
 use super::risk::RiskLevel;
 use super::undo::Inverse;
 use crate::base::digest::Digest;
@@ -82,7 +83,8 @@ name_enum! {
     TrustLevel { FirstParty, Workspace, ThirdParty, Untrusted } default FirstParty
 }
 name_enum! {
-    /// How the output of a program is read: as it is, as one JSON value, or as one on each line.
+    /// How the output of a program or a service is read: as it is, as one JSON value, or as one on
+    /// each line.
     OutputParser { Text, Json, Jsonl } default Text
 }
 
@@ -305,7 +307,7 @@ section! {
 section! {
     /// How it runs.
     Execution {
-        /// `builtin:<name>`, `cli` or `simulated`.
+        /// `builtin:<name>`, `cli`, `http` or `simulated`.
         adapter: String = "simulated".to_owned(),
         /// Wall time in milliseconds; 30,000.
         timeout_ms: u64 = 30_000,
@@ -317,7 +319,11 @@ section! {
         /// The argument that a `cli` program reads as its input.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdin: Option<String> = None,
-        /// What a `cli` program writes; text by default.
+        /// The operation of the adapter `http`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Http")]
+        http: Option<Http> = None,
+        /// What a `cli` program or an HTTP service writes; text by default.
         #[serde(skip_serializing_if = "OutputParser::is_text")]
         parser: OutputParser = OutputParser::Text,
         /// What a simulated tool answers; by default a short confirmation.

@@ -24,6 +24,7 @@ mod delegates_limits;
 mod dialects;
 mod escape;
 mod faults;
+mod http;
 mod import;
 mod laws;
 mod lifecycle;

@@ -33,6 +33,7 @@ pub(super) fn try_out(descriptor: &Descriptor) -> Vec<Tried> {
     let call = match Adapter::parse(&descriptor.execution.adapter) {
         Some(Adapter::Mcp) => "its server is not asked",
         Some(Adapter::Simulated) => "its calls are simulated",
+        Some(Adapter::Http) => "a dry run would call its service, which nobody asked for",
         Some(Adapter::Cli | Adapter::Builtin(Builtin::CommandRun)) => {
             "a dry run would start its program, which nobody asked for"
         }

@@ -253,7 +253,7 @@ facts! {
         effect_class: Option<EffectClass>,
         ? /// The adapter that runs it.
         adapter: Option<String>,
-        ? /// The command line, where there is one.
+        ? /// The command line, or a request's method and address, where there is one.
         command: Option<String>,
         ? /// The same for every attempt of the call.
         idempotency_key: Option<String>,
@@ -311,7 +311,7 @@ pub const UNLOGGED_FAULT: &str = "(not logged)";
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ObservedEffects {
     /// How it was observed: `workspace`, `digests` (what was written, removed and reached; not what
-    /// was read), `simulated`, `unknown`.
+    /// was read), `http` (which service was reached; not what it did), `simulated`, `unknown`.
     pub method: String,
     /// Resources read.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -5,6 +5,7 @@ use crate::lint::rule::{Found, Judge, Level, Place, RULE, Rule};
 use crate::lint::subject::{Part, Subject};
 use crate::tool::descriptor::{ApprovalPolicy, Descriptor, EgressPolicy, SandboxMode, SourceType};
 use crate::tool::effect::ActionType;
+use crate::tool::http::Method;
 use crate::tool::risk;
 use crate::tool::undo;
 
@@ -15,17 +16,33 @@ pub(in crate::lint) const RULES: [Rule; 8] = [
         reason: "It says that it changes something, and not what: no policy can judge it.",
         fix: "name what it changes under `effects.writes` or `effects.deletes`",
         good: &["[write]|writes: ['x:y']"],
-        bad: &["[write]", "writes: [], mutatesState: true"],
+        bad: &[
+            "[write]",
+            "writes: [], mutatesState: true",
+            "writes: [], externalCalls: true}\nexecution: {adapter: http, http: {method: DELETE, \
+             url: 'https://a.example', query: {q: '{title}'}}}\nsandbox: {mode: remote_api, \
+             network: {egressPolicy: allowlist, allowDomains: [a.example]}",
+        ],
         judge: Judge::Tool(|tool, _| own(tool, "/effects", undeclared_change)),
         ..RULE
     },
     Rule {
         name: "undeclared-sending",
         level: Level::Error,
-        reason: "It sends something outside, and declares no external call.",
+        reason: "It sends something outside, as every HTTP operation does, and declares no \
+                 external call.",
         fix: "set `effects.externalCalls`",
-        good: &["writes: [], sendsUserData: true, externalCalls: true"],
-        bad: &["writes: [], sendsUserData: true"],
+        good: &[
+            "writes: [], sendsUserData: true, externalCalls: true",
+            "writes: [], externalCalls: true}\nexecution: {adapter: http, http: {method: GET, url: \
+             'https://a.example', query: {q: '{title}'}}}\nsandbox: {mode: remote_api, network: \
+             {egressPolicy: allowlist, allowDomains: [a.example]}",
+        ],
+        bad: &[
+            "writes: [], sendsUserData: true",
+            "writes: []}\nexecution: {adapter: http, http: {method: GET, url: \
+             'https://a.example', query: {q: '{title}'}}",
+        ],
         judge: Judge::Tool(|tool, _| own(tool, "/effects", undeclared_sending)),
         ..RULE
     },
@@ -55,7 +72,11 @@ pub(in crate::lint) const RULES: [Rule; 8] = [
         reason: "It calls outside, and does not say which hosts.",
         fix: "set `sandbox.network.egressPolicy: allowlist` and `allowDomains`",
         good: &["run:[example.org]"],
-        bad: &["run:[]"],
+        bad: &[
+            "run:[]",
+            "writes: [], externalCalls: true}\nexecution: {adapter: http, http: {method: GET, url: \
+             'https://a.example', query: {q: '{title}'}}",
+        ],
         judge: Judge::Tool(|tool, _| own(tool, "/sandbox/network", no_egress)),
         ..RULE
     },
@@ -106,6 +127,11 @@ fn runs_a_program(descriptor: &Descriptor) -> bool {
         || !descriptor.execution.command.is_empty()
 }
 
+/// Whether a call is a request to a service outside.
+fn calls_a_service(descriptor: &Descriptor) -> bool {
+    descriptor.execution.http.is_some()
+}
+
 /// Invariant 13: whoever says that it changes something says what.
 fn undeclared_change(descriptor: &Descriptor) -> Option<String> {
     let effects = &descriptor.effects;
@@ -121,7 +147,13 @@ fn undeclared_change(descriptor: &Descriptor) -> Option<String> {
                 | ActionType::MemoryWrite
         )
     };
-    let says = effects.mutates_state || descriptor.intent.action_types.iter().any(changes);
+    // POST says nothing: many services search by it.
+    let by_method =
+        descriptor.execution.http.as_ref().is_some_and(|http| {
+            matches!(http.method, Method::Put | Method::Patch | Method::Delete)
+        });
+    let says =
+        by_method || effects.mutates_state || descriptor.intent.action_types.iter().any(changes);
     (says && effects.writes.is_empty() && effects.deletes.is_empty())
         .then(|| "it changes something, and declares no write and no deletion".to_owned())
 }
@@ -129,6 +161,7 @@ fn undeclared_change(descriptor: &Descriptor) -> Option<String> {
 fn undeclared_sending(descriptor: &Descriptor) -> Option<String> {
     let effects = &descriptor.effects;
     let sends = effects.sends_user_data
+        || calls_a_service(descriptor)
         || descriptor.intent.action_types.contains(&ActionType::ExternalSend);
     (sends && !effects.external_calls)
         .then(|| "it sends something outside, and declares no external call".to_owned())
@@ -145,7 +178,9 @@ fn weak_confirmation(descriptor: &Descriptor) -> Option<String> {
 /// An MCP server's own traffic is not ours to see; whatever else calls outside says where to.
 fn no_egress(descriptor: &Descriptor) -> Option<String> {
     let network = &descriptor.sandbox.network;
-    let ours = runs_a_program(descriptor) || descriptor.source.r#type == SourceType::Http;
+    let ours = runs_a_program(descriptor)
+        || calls_a_service(descriptor)
+        || descriptor.source.r#type == SourceType::Http;
     let named =
         network.egress_policy == EgressPolicy::Allowlist && !network.allow_domains.is_empty();
     (descriptor.effects.external_calls && ours && !named)

@@ -3,7 +3,9 @@
 pub mod builtin;
 pub mod command;
 pub mod delegate;
+pub mod http;
 pub mod mcp;
+mod parsed;
 pub mod ran;
 pub mod ready;
 pub mod search;
@@ -54,6 +56,7 @@ pub async fn run(
                 command::run(ready, workspace, broker, stop).await
             }
             Adapter::Mcp => mcp::run(ready, links, workspace, broker, stop).await,
+            Adapter::Http => http::run(ready, broker, stop).await,
             Adapter::Builtin(builtin) => {
                 Ended::Ran(Box::new(builtin::run(builtin, ready, &mut lock(workspace))))
             }

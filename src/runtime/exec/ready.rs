@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::base::digest::Digest;
+use crate::base::digest::{Digest, Hasher};
 use crate::runtime::guard::Permitted;
 use crate::runtime::guard::delivery::restore_marker;
 use crate::runtime::guard::permit::Word;
 use crate::runtime::sandbox::{self, Ground, Plan, Refusal};
+use crate::tool::http::Operation;
 
 /// A call that can start.
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub struct Ready {
     permitted: Permitted,
     plan: Plan,
     marked: Option<Value>,
+    key: Option<String>,
 }
 
 impl Ready {
@@ -31,6 +33,26 @@ impl Ready {
     /// and the call was approved.
     pub fn args(&self) -> &Value {
         self.marked.as_ref().unwrap_or_else(|| self.permitted.validated().args())
+    }
+
+    /// The same for every attempt of the call, and for no other call; only where the tool is
+    /// idempotent.
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// The command line as the record keeps it: the descriptor's own, or a request's method and
+    /// address, in which there is no secret. Where arguments are not kept, neither are they here.
+    pub fn command_line(&self) -> Option<String> {
+        let descriptor = &self.permitted.validated().resolved().tool().descriptor;
+        let execution = &descriptor.execution;
+        let Some(http) = &execution.http else {
+            return (!execution.command.is_empty()).then(|| execution.command.join(" "));
+        };
+        let request = || Operation::parse(http).ok()?.request(self.args()).ok();
+        let kept = descriptor.observability.keeps_args();
+        let url = kept.then(request).flatten().map_or_else(|| http.url.clone(), |it| it.url());
+        Some(format!("{} {url}", http.method.name()))
     }
 
     /// Whether the arguments that run carry the tool's approval marker, whoever set it.
@@ -60,6 +82,7 @@ pub fn prepare(
     permitted: Permitted,
     granted: Digest,
     ground: Ground<'_>,
+    (session, call): (&str, &str),
 ) -> Result<Ready, (Permitted, Refusal)> {
     let call_digest = permitted.validated().call_digest();
     assert_eq!(call_digest, granted, "the call changed after it was permitted");
@@ -69,8 +92,14 @@ pub fn prepare(
             let approved = *permitted.word() != Word::Policy;
             let marker = descriptor.permissions.approval_marker.as_ref().filter(|_| approved);
             let marked = marker.map(|name| restore_marker(permitted.validated().args(), name));
-            Ok(Ready { permitted, plan, marked })
+            let key = descriptor.effects.idempotent.then(|| idempotency_key(session, call));
+            Ok(Ready { permitted, plan, marked, key })
         }
         Err(refusal) => Err((permitted, refusal)),
     }
+}
+
+fn idempotency_key(session: &str, call: &str) -> String {
+    let digest = Hasher::new("idempotency").field(session.as_bytes()).field(call.as_bytes());
+    format!("idem_{}", &digest.finish().hex()[..24])
 }

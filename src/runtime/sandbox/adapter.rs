@@ -11,6 +11,8 @@ pub enum Adapter {
     Cli,
     /// A tool of an MCP server.
     Mcp,
+    /// One operation of a remote service.
+    Http,
     /// Has no effect; answers what the descriptor says.
     Simulated,
 }
@@ -45,10 +47,11 @@ pub enum Builtin {
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 13] = [
+    pub const NAMES: [&'static str; 14] = [
         "simulated",
         "cli",
         "mcp",
+        "http",
         "builtin:file.read",
         "builtin:file.list",
         "builtin:file.search",
@@ -67,6 +70,7 @@ impl Adapter {
             "simulated" => Self::Simulated,
             "cli" => Self::Cli,
             "mcp" => Self::Mcp,
+            "http" => Self::Http,
             "builtin:file.read" => Self::Builtin(Builtin::FileRead),
             "builtin:file.list" => Self::Builtin(Builtin::FileList),
             "builtin:file.search" => Self::Builtin(Builtin::FileSearch),

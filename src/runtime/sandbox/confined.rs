@@ -102,11 +102,7 @@ pub(super) fn resolve(section: &Sandbox, program: &str, host: &Host) -> Result<C
         mechanisms,
         program,
         reach,
-        egress: Egress {
-            allow: network.allow_domains.clone(),
-            deny: network.deny_domains.clone(),
-            fixtures: host.fixtures(),
-        },
+        egress: Egress::of(network, host.fixtures()),
         caps,
         read,
         write,

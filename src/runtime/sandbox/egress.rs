@@ -1,11 +1,18 @@
 //! Which connections may leave: names by the descriptor's lists, addresses by what they are.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tokio::net::lookup_host;
+
+use crate::tool::sections::{EgressPolicy, Network};
 
 /// What may be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Egress {
+    /// Whether every name may be reached that is not denied.
+    pub open: bool,
     /// Entries of `allowDomains`: a name, `*.` and a name for everything below it, each with a
     /// port behind it or without one.
     pub allow: Vec<String>,
@@ -19,6 +26,16 @@ pub struct Egress {
 const PORTS: [u16; 2] = [80, 443];
 
 impl Egress {
+    /// What a descriptor's section lets through.
+    pub fn of(network: &Network, fixtures: BTreeMap<String, SocketAddr>) -> Self {
+        Self {
+            open: network.egress_policy == EgressPolicy::Open,
+            allow: network.allow_domains.clone(),
+            deny: network.deny_domains.clone(),
+            fixtures,
+        }
+    }
+
     /// Whether a name and a port may be reached at all.
     ///
     /// # Errors
@@ -30,7 +47,7 @@ impl Egress {
         if self.deny.iter().any(denied) {
             return Err("the name is denied");
         }
-        match self.allow.iter().any(|entry| matches(entry, &host, port, true)) {
+        match self.open || self.allow.iter().any(|entry| matches(entry, &host, port, true)) {
             true => Ok(()),
             false => Err("the name is not allowed"),
         }
@@ -40,6 +57,30 @@ impl Egress {
     pub fn fixture(&self, host: &str) -> Option<SocketAddr> {
         self.fixtures.get(&plain(host)).copied()
     }
+
+    /// The addresses to connect to, and no others, for a name that may be reached.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, &'static str> {
+        match self.fixture(host) {
+            Some(fixture) => Ok(vec![fixture]),
+            None => judged(lookup_host((host, port)).await.map(Iterator::collect)),
+        }
+    }
+}
+
+/// What a look-up found, where all of it may be connected to.
+///
+/// # Errors
+/// Why it may not.
+pub fn judged(found: io::Result<Vec<SocketAddr>>) -> Result<Vec<SocketAddr>, &'static str> {
+    let found = found.map_err(|_| "the name is not known")?;
+    // One private address among others is enough: the next look-up might give it first.
+    if found.is_empty() || found.iter().any(|one| is_private(one.ip())) {
+        return Err("the name leads to a private address");
+    }
+    Ok(found)
 }
 
 /// A name without the differences that mean nothing.
@@ -119,7 +160,7 @@ mod tests {
         let egress = Egress {
             allow: ["a.example", "*.b.example", "c.example:8080"].map(str::to_owned).to_vec(),
             deny: vec!["bad.b.example".to_owned()],
-            fixtures: BTreeMap::new(),
+            ..Egress::default()
         };
         let check = |host: &str, port, expected: bool| {
             assert_eq!(egress.name(host, port).is_ok(), expected, "{host}:{port}");
@@ -140,6 +181,10 @@ mod tests {
         check("c.example", 443, false);
         check("127.0.0.1", 80, false);
         check("", 80, false);
+        let open = Egress { open: true, ..egress };
+        let free = [("any.example", 8080), ("bad.b.example", 80), ("a.example", 22)];
+        let found = free.map(|(host, port)| open.name(host, port).is_ok());
+        assert_eq!(found, [true, false, true]);
     }
 
     #[test]

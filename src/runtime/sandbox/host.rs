@@ -9,17 +9,19 @@ use std::sync::{Arc, OnceLock};
 use super::launch::{LaunchError, probe};
 use super::mechanism::{Mechanism, Reach};
 use super::order::{Caps, Order, Stdin, Visible};
+use super::web::Clients;
 
-/// The machine, as far as it confines; without a helper it does not. Two of the same helper are
-/// the same.
+/// The machine, as far as it confines, and how it reaches services; without a helper it confines
+/// no command. Two of the same helper and the same names are the same.
 #[derive(Debug, Clone, Default)]
-pub struct Host(Option<Arc<Known>>);
+pub struct Host(Arc<Known>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known {
-    helper: PathBuf,
+    helper: Option<PathBuf>,
     fixtures: BTreeMap<String, SocketAddr>,
     can: OnceLock<BTreeSet<Mechanism>>,
+    clients: Arc<Clients>,
 }
 
 impl PartialEq for Host {
@@ -32,30 +34,42 @@ impl Host {
     /// A machine whose helper is this program: the one whose `main` calls
     /// [`super::child::main`] first.
     pub fn with(helper: impl Into<PathBuf>) -> Self {
-        Self::reaching(helper, BTreeMap::new())
+        Self(Arc::new(Known { helper: Some(helper.into()), ..Known::default() }))
     }
 
     /// The same, where names stand for addresses that are not looked up, and may be private ones:
     /// servers that a test or an evaluation started itself.
     pub fn reaching(helper: impl Into<PathBuf>, fixtures: BTreeMap<String, SocketAddr>) -> Self {
-        let can = OnceLock::new();
-        Self(Some(Arc::new(Known { helper: helper.into(), fixtures, can })))
+        Self::with(helper).and_reaching(fixtures)
+    }
+
+    /// This machine, with names as in [`Self::reaching`] in place of those it has.
+    #[must_use]
+    pub fn and_reaching(&self, fixtures: BTreeMap<String, SocketAddr>) -> Self {
+        let clients = Arc::new(Clients::new(fixtures.clone()));
+        let (helper, can) = (self.0.helper.clone(), self.0.can.clone());
+        Self(Arc::new(Known { helper, fixtures, can, clients }))
     }
 
     /// The helper.
     pub fn helper(&self) -> Option<&Path> {
-        self.0.as_ref().map(|known| known.helper.as_path())
+        self.0.helper.as_deref()
     }
 
     /// Names that stand for addresses.
     pub fn fixtures(&self) -> BTreeMap<String, SocketAddr> {
-        self.0.as_ref().map(|known| known.fixtures.clone()).unwrap_or_default()
+        self.0.fixtures.clone()
+    }
+
+    /// The clients of HTTP tools, shared by all their calls.
+    pub fn clients(&self) -> Arc<Clients> {
+        Arc::clone(&self.0.clients)
     }
 
     /// The mechanisms that work here; found when it is first asked for.
     pub fn can(&self) -> BTreeSet<Mechanism> {
-        let Some(known) = &self.0 else { return BTreeSet::new() };
-        known.can.get_or_init(|| find(&known.helper)).clone()
+        let Some(helper) = &self.0.helper else { return BTreeSet::new() };
+        self.0.can.get_or_init(|| find(helper)).clone()
     }
 }
 

@@ -3,7 +3,9 @@
 //!
 //! File builtins are contained in the workspace folder. A command is confined by the kernel: a
 //! helper, which is this program started once more ([`child`]), applies what the plan demands,
-//! reports it and only then starts the command. `docs/sandbox.md` says what each mode means.
+//! reports it and only then starts the command. `docs/sandbox.md` says what each mode means. A
+//! request of an HTTP tool is made by this process, by names and addresses that were judged
+//! ([`web`]).
 
 pub mod adapter;
 pub mod blocked;
@@ -19,6 +21,7 @@ pub mod order;
 pub mod package;
 pub mod proxy;
 mod system;
+pub mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +30,7 @@ use adapter::{Adapter, Builtin, Served};
 use confined::Confined;
 use host::Host;
 use package::{Package, Packages};
+use web::Web;
 
 use crate::tool::descriptor::{Descriptor, EgressPolicy, Sandbox, SandboxMode, SourceType};
 
@@ -38,13 +42,15 @@ pub struct Plan {
     /// What the descriptor asks for, by name.
     pub mode: &'static str,
     /// What is enforced: `full` (all of a confinement, by the kernel), `workspace`,
-    /// `process_limits`, `delegate` (each of its calls by itself), `server` (what confines the
-    /// server it is called at) or `simulated`.
+    /// `process_limits`, `egress` (which service is reached), `delegate` (each of its calls by
+    /// itself), `server` (what confines the server it is called at) or `simulated`.
     pub enforcement: &'static str,
     /// The files that come with the tool.
     pub package: Option<Arc<Package>>,
     /// How a command is confined; `None` where it is not, or where there is no command.
     pub confined: Option<Arc<Confined>>,
+    /// How a service is reached; `None` where none is.
+    pub web: Option<Arc<Web>>,
     /// Wall time in milliseconds.
     pub timeout_ms: u64,
     /// Captured output in bytes.
@@ -52,10 +58,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Names of the mechanisms that must be in force before the command starts, sorted.
+    /// Names of the mechanisms that must be in force before the start, sorted.
     pub fn mechanisms(&self) -> Vec<String> {
         let mechanisms = self.confined.iter().flat_map(|confined| &confined.mechanisms);
         let mut names: Vec<String> = mechanisms.map(|one| one.name().to_owned()).collect();
+        let of_requests = self.web.iter().flat_map(|_| web::MECHANISMS);
+        names.extend(of_requests.map(str::to_owned));
         names.sort();
         names
     }
@@ -101,6 +109,12 @@ pub enum Refusal {
     /// A fixed command without a program.
     #[error("execution.command is empty")]
     NoCommand,
+    /// An HTTP tool without a request to make.
+    #[error("execution.http is no operation")]
+    NoOperation,
+    /// An HTTP tool that says it calls nobody.
+    #[error("effects.externalCalls: it calls a service, and declares no external call")]
+    Undeclared,
     /// A delegating tool that does not say to whom.
     #[error("there is no `subagent` section")]
     NoAgent,
@@ -140,7 +154,7 @@ pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal
         adapter = Adapter::Simulated;
     }
     let mode = descriptor.sandbox.mode;
-    let (mut confined, mut package) = (None, None);
+    let (mut confined, mut package, mut web) = (None, None, None);
     let enforcement = match adapter {
         Adapter::Simulated => "simulated",
         Adapter::Mcp => {
@@ -152,6 +166,10 @@ pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal
             package = packaged(descriptor, packages)?;
             confined = command(descriptor, package.as_deref(), host)?.map(Arc::new);
             if confined.is_some() { "full" } else { "process_limits" }
+        }
+        Adapter::Http => {
+            web = Some(Arc::new(web::resolve(descriptor, host)?));
+            "egress"
         }
         Adapter::Builtin(Builtin::Delegate) => delegate(descriptor)?,
         Adapter::Builtin(Builtin::Skill) => {
@@ -177,6 +195,7 @@ pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal
         enforcement,
         package,
         confined,
+        web,
         // A turn takes longer than a call; its time is stated in the budget.
         timeout_ms: agent.map_or(own, |agent| agent.budget.timeout_ms),
         max_output_bytes: limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT),

@@ -4,15 +4,14 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream, lookup_host};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::egress::{Egress, is_private};
+use super::egress::Egress;
 
 /// The longest head of a request, in bytes.
 const HEAD: usize = 16 << 10;
@@ -129,15 +128,7 @@ async fn connection(mut client: TcpStream, egress: &Egress, log: &EgressLog) -> 
 async fn reach(request: &Request, egress: &Egress) -> Result<TcpStream, &'static str> {
     let (host, port) = (request.host.as_str(), request.port);
     egress.name(host, port)?;
-    if let Some(fixture) = egress.fixture(host) {
-        return TcpStream::connect(fixture).await.map_err(|_| "no connection");
-    }
-    let found = lookup_host((host, port)).await.map_err(|_| "the name is not known")?;
-    let found: Vec<SocketAddr> = found.collect();
-    // One private address among others is enough: the next look-up might give it first.
-    if found.is_empty() || found.iter().any(|one| is_private(one.ip())) {
-        return Err("the name leads to a private address");
-    }
+    let found = egress.addresses(host, port).await?;
     TcpStream::connect(found.as_slice()).await.map_err(|_| "no connection")
 }
 

@@ -215,8 +215,9 @@ impl Turn {
         }
         self.stand(slot, (same, permitted.validated()), cx);
         let granted = permitted.validated().call_digest();
+        let session = Arc::clone(cx.log.session());
         let ground = cx.resolved.environment.ground(&tool.descriptor);
-        match ready::prepare(permitted, granted, ground) {
+        match ready::prepare(permitted, granted, ground, (&session, &call)) {
             Ok(ready) => {
                 self.started_calls += 1;
                 let fact = ToolSandboxPrepared {

@@ -8,7 +8,7 @@ use super::machine::{Effect, Lent, Phase, Turn, late};
 use super::reopen::Had;
 use super::schedule::Batch;
 use super::slots::{SlotEnd, Stage, Teardown, Ticket};
-use crate::base::digest::{Digest, Hasher};
+use crate::base::digest::Digest;
 use crate::journal::Outcome;
 use crate::journal::event::call::{
     ArtifactPersisted, AttemptFailed, ToolActivated, ToolCallSettled, ToolCallStarted, TornDown,
@@ -143,7 +143,6 @@ impl Turn {
         let tool = Arc::clone(validated.resolved().tool());
         // What is recorded is what was found just now, and not what was approved.
         let call_digest = operand.map_or(validated.call_digest(), |it| validated.digest_with(it));
-        let command = &tool.descriptor.execution.command;
         let effects = &tool.descriptor.effects;
         let names = |list: &[crate::tool::effect::ResourcePattern]| {
             list.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -156,8 +155,8 @@ impl Turn {
             call_digest: Some(call_digest),
             effect_class: Some(tool.class),
             adapter: Some(tool.descriptor.execution.adapter.clone()),
-            command: (!command.is_empty()).then(|| cx.redact(&command.join(" "))),
-            idempotency_key: effects.idempotent.then(|| idempotency_key(cx.log.session(), &call)),
+            command: ready.command_line().map(|line| cx.redact(&line)),
+            idempotency_key: ready.idempotency_key().map(str::to_owned),
             marker: ready.is_marked(),
             reads: names(&effects.reads),
             writes: [names(&effects.writes), names(&effects.deletes)].concat(),
@@ -410,9 +409,3 @@ impl Turn {
 /// Beyond a tool's own time limit, before the machine tears it down itself: adapters end their own
 /// work first, and keep what it left.
 const GRACE_MS: u64 = 1_000;
-
-/// The same for every attempt of a call, and for no other call.
-fn idempotency_key(session: &str, call: &str) -> String {
-    let digest = Hasher::new("idempotency").field(session.as_bytes()).field(call.as_bytes());
-    format!("idem_{}", &digest.finish().hex()[..24])
-}

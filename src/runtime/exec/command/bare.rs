@@ -141,7 +141,9 @@ mod tests {
             adapter: Adapter::Builtin(Builtin::CommandRun),
             mode: "none",
             enforcement: "process_limits",
+            package: None,
             confined: None,
+            web: None,
             timeout_ms,
             max_output_bytes: limit,
         };

@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::parsed::parsed;
 use super::ran::{Attachment, Ran};
 use super::ready::Ready;
 use super::workspace::Workspace;
@@ -23,7 +24,7 @@ use crate::runtime::credential::Broker;
 use crate::runtime::sandbox::adapter::Adapter;
 use crate::runtime::sandbox::package::Package;
 use crate::runtime::sandbox::{Plan, placed};
-use crate::tool::sections::{Execution, OutputParser};
+use crate::tool::sections::Execution;
 use crate::tool::template::{Template, text};
 use captured::{Captured, End};
 
@@ -126,28 +127,4 @@ fn stream(kept: &BoundedBytes<'_>, attachments: &mut Vec<Attachment>) -> String 
     let total = kept.total();
     attachments.push(Attachment { total, ..Attachment::new(media_type, kept.bytes()) });
     String::new()
-}
-
-/// Reads the output stream of a success as its descriptor says. What is no JSON is a failure of the
-/// tool; the output is kept beside it.
-fn parsed(ran: Ran, text: &str, parser: OutputParser) -> Ran {
-    if ran.fault.is_some() {
-        return ran;
-    }
-    let read = match parser {
-        OutputParser::Text => return ran,
-        OutputParser::Json => serde_json::from_str(text),
-        OutputParser::Jsonl => {
-            let lines = text.lines().filter(|line| !line.trim().is_empty());
-            lines.map(serde_json::from_str).collect::<Result<Vec<Value>, _>>().map(Value::Array)
-        }
-    };
-    match read {
-        Ok(value) => Ran { structured: Some(value), ..ran },
-        Err(error) => {
-            let message = format!("the output is not what its parser reads: {error}");
-            let code = "output_parser".to_owned();
-            Ran { fault: Some(Fault { blame: Blame::Tool, code, message }), ..ran }
-        }
-    }
 }
