@@ -78,10 +78,10 @@ pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
     args.fixtures.tell(&mut found.suites);
     let suite = found.suites.first().ok_or_else(|| found.nothing())?;
     let case = setting(suite, args.case.as_deref())?;
+    let values = interruptible(&runtime, values(suite))??;
     let mut record = Record::open(args.journal.as_deref())?;
     let keys = typed(tokio::io::BufReader::new(tokio::io::stdin()));
     let (approver, work) = runtime.block_on(door(args.approvals, &keys, output))?;
-    let values = interruptible(&runtime, values(suite))??;
     let mut session = Session::open(parts(suite, &case, approver, values));
     let talk = async {
         tokio::select! {
