@@ -3,7 +3,7 @@
 //! ```text
 //!  L6  cli
 //!  L5  report
-//!  L4  eval            sim                  (siblings: neither imports the other)
+//!  L4  eval     sim     manager            (siblings: none imports another)
 //!  L3  runtime         law                  (siblings: law must not know the runtime)
 //!  L2  journal         lint                 (siblings: neither imports the other)
 //!  L1  tool
@@ -22,6 +22,7 @@ pub mod eval;
 pub mod journal;
 pub mod law;
 pub mod lint;
+pub mod manager;
 pub mod report;
 pub mod runtime;
 pub mod sim;

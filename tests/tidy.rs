@@ -14,7 +14,7 @@ const FILE_LINES: usize = 500;
 const LINE_COLUMNS: usize = 100;
 
 /// What each layer may import, besides itself.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("base", &[]),
     ("tool", &["base"]),
     ("journal", &["base", "tool"]),
@@ -22,6 +22,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("runtime", &["base", "tool", "journal", "lint"]),
     ("law", &["base", "tool", "journal"]),
     ("sim", &["base", "tool", "journal", "runtime", "law"]),
+    ("manager", &["base", "tool", "journal", "runtime", "law"]),
     ("eval", &["base", "tool", "journal", "lint", "runtime", "law"]),
     ("report", &["base", "tool", "journal", "lint", "law", "eval"]),
     ("cli", &["base", "tool", "journal", "lint", "runtime", "law", "sim", "eval", "report"]),

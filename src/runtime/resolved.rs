@@ -77,7 +77,7 @@ impl Default for Knobs {
 }
 
 /// The bundle.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Resolved {
     /// Who looks at calls before and after.
     pub hooks: Hooks,

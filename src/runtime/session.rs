@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Held, PoisonError};
 
+use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 
-use super::dialect::Transcript;
+use super::dialect::{RawCall, Transcript};
 use super::exec::mcp::Links;
 use super::exec::{Acts, Workspace};
 use super::guard::{Approver, Envelope, Grants, Hook};
@@ -14,10 +15,12 @@ use super::resolved::Resolved;
 use super::resume::{self, Further, ResumeError};
 use super::state::AgentState;
 use super::surface::{Limits, Renderer, Sink, Sinks};
+use super::turn::begin::Proposal;
 use super::turn::delegate::Nested;
 use super::turn::driver::{Parties, Shown, Signal, Watch, drive};
 use super::turn::log::Log;
 pub(crate) use super::turn::log::opening;
+use super::turn::log::registered;
 use super::turn::machine::{Input, Lent};
 use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
@@ -26,6 +29,7 @@ use super::undo::{self, UndoRefusal};
 use crate::base::secret::SecretSet;
 use crate::base::world::{RealWorld, World};
 use crate::journal::Journal;
+use crate::journal::event::catalog::GrantRevoked;
 use crate::journal::event::turn::ProviderFault;
 use crate::tool::id::ToolId;
 
@@ -215,6 +219,36 @@ impl Session {
         Some(self.drive(Input::Resume(Box::new(open)), watch).await)
     }
 
+    /// A call that the embedding program proposes itself, in a turn of its own and through all
+    /// guards. The journal says what became of it.
+    pub async fn propose(&mut self, tool: &str, args: &Value) -> TurnEnd {
+        self.go_on(&mut |_| Vec::new()).await;
+        let proposal = Proposal {
+            text: format!("Call {tool}."),
+            provider: Arc::clone(&self.provider),
+            call: RawCall::native(None, tool, args.to_string()),
+            undoes: None,
+        };
+        self.drive(Input::Propose(Box::new(proposal)), &mut |_| Vec::new()).await
+    }
+
+    /// The bundle of the turns that follow. Tools that are new are recorded.
+    pub fn renew(&mut self, resolved: Arc<Resolved>) {
+        registered(&mut self.log, &mut *self.world, &resolved);
+        self.secrets = resolved.broker.secrets().clone();
+        self.resolved = resolved;
+    }
+
+    /// Takes a grant of this session back, between turns. Whether there was one.
+    pub fn revoke(&mut self, grant: &str, by: &str) -> bool {
+        let was = self.grants.revoke(grant);
+        if was {
+            let fact = GrantRevoked { grant_id: grant.to_owned(), by: Some(by.to_owned()) };
+            self.log.fact(&mut *self.world, fact);
+        }
+        was
+    }
+
     /// Takes a call back: its inverse is proposed by the system, in a turn of its own and through
     /// all guards. The journal says what became of it.
     ///
@@ -284,6 +318,11 @@ impl Session {
     pub fn show_as(&mut self, limits: Limits, channel: &str, alias: &str) {
         self.limits = limits;
         self.renderer = Renderer::new(limits, channel, alias, self.secrets.clone());
+    }
+
+    /// Shows what happens from here on to one more sink.
+    pub fn observe(&mut self, sink: Box<dyn Sink>) {
+        self.sinks.add(sink);
     }
 
     /// How often a sink failed. It changes nothing else.

@@ -129,7 +129,7 @@ pub fn propose(
         text: format!("Undo {call}."),
         provider: Arc::clone(provider),
         call: RawCall::native(None, name, Value::Object(arguments).to_string()),
-        undoes,
+        undoes: Some(undoes),
     })
 }
 

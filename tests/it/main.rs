@@ -32,6 +32,7 @@ mod lifecycle_ends;
 mod lifecycle_sabotage;
 mod lifecycle_sabotage_calls;
 mod lint;
+mod manager;
 mod mcp_real;
 mod metatool;
 mod played;

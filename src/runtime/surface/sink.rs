@@ -31,6 +31,11 @@ impl Sinks {
         Self { sinks: Mutex::new(sinks), failures: AtomicU64::new(0) }
     }
 
+    /// One more, shown to after the others.
+    pub fn add(&self, sink: Box<dyn Sink>) {
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(sink);
+    }
+
     /// Whether nobody is shown anything.
     pub fn is_empty(&self) -> bool {
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner).is_empty()

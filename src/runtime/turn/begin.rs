@@ -32,8 +32,8 @@ pub struct Proposal {
     pub provider: Arc<str>,
     /// The call.
     pub call: RawCall,
-    /// What it takes back.
-    pub undoes: Undoes,
+    /// What it takes back, where it is an undo.
+    pub undoes: Option<Undoes>,
 }
 
 /// What an undo must find.
@@ -55,7 +55,7 @@ impl Turn {
         self.provider = proposal.provider;
         self.message = cx.redact_known(&proposal.text).into();
         self.direct = true;
-        self.undoes = Some(proposal.undoes);
+        self.undoes = proposal.undoes;
         self.begun(Begun::Prompted, None, cx);
         self.compile(cx);
         self.open_batch("".into(), vec![proposal.call], cx);

@@ -169,6 +169,12 @@ pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved,
         approver: Some(channel.to_owned()),
         ..SessionOpened::new(resolved.principal.id.clone())
     };
+    log.fact(world, opened);
+    registered(log, world, resolved);
+}
+
+/// The tools that the journal does not know yet.
+pub(crate) fn registered(log: &mut Log, world: &mut dyn World, resolved: &Resolved) {
     // What the journal of a resumed session knows already is not said again.
     let known: BTreeSet<(ToolId, Digest)> = log
         .journal
@@ -179,7 +185,6 @@ pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved,
             _ => None,
         })
         .collect();
-    log.fact(world, opened);
     let new = |tool: &&Arc<Registered>| !known.contains(&(tool.id().clone(), tool.version));
     for tool in resolved.registry.iter().filter(new) {
         let fact = ToolVerified {

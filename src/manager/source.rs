@@ -1,0 +1,54 @@
+//! Where a manager discovers tools.
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::runtime::catalog::source::{Imported, ServerName, mcp, openai, skill};
+use crate::runtime::credential::Broker;
+use crate::runtime::mcp::{McpError, McpServer};
+use crate::runtime::sandbox::package::Package;
+use crate::tool::skill::Skill;
+
+/// Who offers tools.
+#[derive(Debug)]
+pub enum ToolSource {
+    /// An MCP server, started or reached for its list alone.
+    Mcp(McpServer),
+    /// A skill with its files.
+    Skill(Skill, Package),
+    /// An OpenAI or Anthropic tool list.
+    ToolList(Value),
+}
+
+/// What a source offers: descriptors, and what was noticed about them.
+pub type Discovered = Imported;
+
+/// Why a source cannot be read.
+#[derive(Debug, Error)]
+pub enum DiscoverError {
+    /// The server failed.
+    #[error(transparent)]
+    Mcp(#[from] McpError),
+    /// The list is none.
+    #[error("{0}")]
+    ToolList(String),
+    /// There is no folder to start a server in.
+    #[error("no folder to start it in: {0}")]
+    Folder(#[from] std::io::Error),
+}
+
+impl ToolSource {
+    pub(super) async fn discover(&self, broker: &Broker) -> Result<Imported, DiscoverError> {
+        match self {
+            Self::Mcp(server) => {
+                let folder = tempfile::tempdir()?;
+                let link = server.connect(None, (folder.path(), broker)).await?;
+                let listing = link.list(server.deadlines.request).await?;
+                Ok(mcp::import(&ServerName::sanitized(&server.id), &listing.tools))
+            }
+            Self::Skill(skill, package) => Ok(skill::import(skill, package)),
+            Self::ToolList(list) => openai::import(None, list)
+                .map_err(|error| DiscoverError::ToolList(error.to_string())),
+        }
+    }
+}
