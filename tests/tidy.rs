@@ -179,11 +179,12 @@ const DOORS: [(&str, &[&str], &str); 7] = [
     ("SystemTime::now", &["src/base/world.rs"], "base::world"),
     ("Instant::now", &["src/base/world.rs"], "base::world"),
     ("env::var(", &["src/base/world.rs"], "base::world::env_var"),
-    ("Command::new", &PROCESSES, "exec, sandbox, mcp"),
+    ("Command::new", &PROCESSES, "exec, sandbox, mcp, credential"),
 ];
 
 /// What starts a process.
-const PROCESSES: [&str; 5] = [
+const PROCESSES: [&str; 6] = [
+    "src/runtime/credential/source.rs",
     "src/runtime/exec/command/bare.rs",
     "src/runtime/mcp/connect.rs",
     "src/runtime/sandbox/launch.rs",

@@ -166,8 +166,8 @@ impl ToolManager {
         Ok(self.state(id))
     }
 
-    /// Enables a verified tool in a scope. Outside of evaluations that needs golden evidence (seed B
-    /// invariant 16).
+    /// Enables a verified tool in a scope. Outside of evaluations that needs golden evidence (seed
+    /// B invariant 16).
     ///
     /// # Errors
     /// When it is not verified, or the evidence does not do.
@@ -206,8 +206,8 @@ impl ToolManager {
         self.store.book.get(id).map_or(State::Discovered, |standing| standing.state())
     }
 
-    /// The tools for an intent, best first, each with its reason; and those that are not shown, with
-    /// theirs.
+    /// The tools for an intent, best first, each with its reason; and those that are not shown,
+    /// with theirs.
     pub fn resolve(&self, intent: &Intent) -> Candidates {
         let compiled = self.compile_view(intent);
         Candidates {

@@ -30,7 +30,8 @@ fn suite(root: &Path, credentials: &str, outcome: &str) {
         "suites/s/tools/ledger.yaml",
         "schema: proofmark/tool@1\ntoolId: ledger.read\ndescription: {summary: Reads the ledger.}\n\
          intent: {actionTypes: [read]}\nschemas: {inputSchema: {type: object}}\n\
-         effects: {reads: ['ledger:**'], writes: []}\npermissions: {requiredScopes: ['ledger:read']}\n\
+         effects: {reads: ['ledger:**'], writes: []}\n\
+         permissions: {requiredScopes: ['ledger:read']}\n\
          credentials: {strategy: user_oauth, requiredSecrets: [TOKEN], tokenAudience: ledger, \
          scopeCheckRequired: true}\nexecution: {simulatedOutput: 'sent ${secret:TOKEN} to the ledger'}\n",
     );

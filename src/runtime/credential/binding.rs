@@ -45,8 +45,8 @@ pub enum NotBound {
 }
 
 impl Binding {
-    /// Whether a tool may use it now, for this principal. An audience or a scope check that the tool
-    /// demands fails where the binding does not say.
+    /// Whether a tool may use it now, for this principal. An audience or a scope check that the
+    /// tool demands fails where the binding does not say.
     ///
     /// # Errors
     /// Why not.
