@@ -32,7 +32,7 @@ pub(super) fn try_out(descriptor: &Descriptor) -> Vec<Tried> {
             "its calls are simulated; the server is not asked"
         }
         Some(Adapter::Simulated) => "its calls are simulated",
-        Some(Adapter::Cli | Adapter::Builtin(Builtin::CommandRun)) => {
+        Some(Adapter::Cli | Adapter::Builtin(Builtin::CommandRun | Builtin::Shell)) => {
             "a dry run would start its program, which nobody asked for"
         }
         Some(Adapter::Builtin(_)) | None => "no call is made without a session",

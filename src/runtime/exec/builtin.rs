@@ -20,7 +20,7 @@ pub fn run(builtin: Builtin, ready: &Ready, workspace: &mut Workspace) -> Ran {
         Builtin::FileWrite => write(args, workspace),
         Builtin::FilePatch => patch(args, workspace),
         Builtin::FileDelete => delete(args, workspace),
-        Builtin::CommandRun | Builtin::ToolSearch | Builtin::Delegate => {
+        Builtin::CommandRun | Builtin::Shell | Builtin::ToolSearch | Builtin::Delegate => {
             return Ran::failed(Blame::Tool, "wrong_adapter", "this is no file tool");
         }
     };

@@ -1,5 +1,7 @@
 //! The ways a tool can run.
 
+use crate::tool::descriptor::SHELL;
+
 /// An execution adapter, by the name a descriptor gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adapter {
@@ -22,13 +24,14 @@ pub enum Builtin {
     FilePatch,
     FileDelete,
     CommandRun,
+    Shell,
     ToolSearch,
     Delegate,
 }
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "simulated",
         "cli",
         "builtin:file.read",
@@ -38,6 +41,7 @@ impl Adapter {
         "builtin:file.patch",
         "builtin:file.delete",
         "builtin:command.run",
+        SHELL,
         "builtin:tool_search",
         "builtin:delegate",
     ];
@@ -54,6 +58,7 @@ impl Adapter {
             "builtin:file.patch" => Self::Builtin(Builtin::FilePatch),
             "builtin:file.delete" => Self::Builtin(Builtin::FileDelete),
             "builtin:command.run" => Self::Builtin(Builtin::CommandRun),
+            SHELL => Self::Builtin(Builtin::Shell),
             "builtin:tool_search" => Self::Builtin(Builtin::ToolSearch),
             "builtin:delegate" => Self::Builtin(Builtin::Delegate),
             _ => return None,
@@ -69,6 +74,7 @@ impl Builtin {
             | Self::FileList
             | Self::FileSearch
             | Self::CommandRun
+            | Self::Shell
             | Self::ToolSearch
             | Self::Delegate => false,
             Self::FileWrite | Self::FilePatch | Self::FileDelete => true,
@@ -83,6 +89,6 @@ mod tests {
     #[test]
     fn every_name_parses_and_no_other() {
         assert!(Adapter::NAMES.iter().all(|name| Adapter::parse(name).is_some()));
-        assert_eq!(Adapter::parse("builtin:shell"), None);
+        assert_eq!(Adapter::parse("builtin:sh"), None);
     }
 }

@@ -25,7 +25,7 @@ use adapter::{Adapter, Builtin};
 use confined::Confined;
 use host::Host;
 
-use crate::tool::descriptor::{Descriptor, EgressPolicy, SandboxMode};
+use crate::tool::descriptor::{Descriptor, EgressPolicy, SHELL, SandboxMode};
 
 /// What will be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +93,8 @@ pub enum Refusal {
 
 const DEFAULT_OUTPUT: u64 = 1 << 20;
 const DELEGATE: &str = "delegate";
+/// What runs a command line.
+pub const SH: &str = "/bin/sh";
 
 /// Resolves the plan of a descriptor on a machine.
 ///
@@ -105,8 +107,14 @@ pub fn plan(descriptor: &Descriptor, host: &Host) -> Result<Plan, Refusal> {
     let mut confined = None;
     let enforcement = match adapter {
         Adapter::Simulated => "simulated",
-        Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
-            confined = command(descriptor, host)?.map(Arc::new);
+        Adapter::Builtin(Builtin::Shell) if mode == SandboxMode::None => {
+            return Err(Refusal::Mode { mode: mode_name(mode), adapter: name.clone() });
+        }
+        Adapter::Cli | Adapter::Builtin(Builtin::CommandRun | Builtin::Shell) => {
+            let fixed = descriptor.execution.command.first().map(String::as_str);
+            let program = if name == SHELL { Some(SH) } else { fixed };
+            let program = program.ok_or(Refusal::NoCommand)?;
+            confined = command(descriptor, program, host)?.map(Arc::new);
             if confined.is_some() { "full" } else { "process_limits" }
         }
         Adapter::Builtin(Builtin::Delegate) => delegate(descriptor)?,
@@ -134,8 +142,11 @@ pub fn plan(descriptor: &Descriptor, host: &Host) -> Result<Plan, Refusal> {
 }
 
 /// How a command is confined; `None` where the descriptor asks for nothing.
-fn command(descriptor: &Descriptor, host: &Host) -> Result<Option<Confined>, Refusal> {
-    let program = descriptor.execution.command.first().ok_or(Refusal::NoCommand)?;
+fn command(
+    descriptor: &Descriptor,
+    program: &str,
+    host: &Host,
+) -> Result<Option<Confined>, Refusal> {
     let section = &descriptor.sandbox;
     let refuse = |mode| {
         let adapter = descriptor.execution.adapter.clone();
@@ -147,7 +158,7 @@ fn command(descriptor: &Descriptor, host: &Host) -> Result<Option<Confined>, Ref
             if section.network.egress_policy == EgressPolicy::Allowlist {
                 return refuse(section.mode);
             }
-            find_program(program).ok_or_else(|| Refusal::Program(program.clone()))?;
+            find_program(program).ok_or_else(|| Refusal::Program(program.to_owned()))?;
             Ok(None)
         }
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite | SandboxMode::NetworkRestricted => {
