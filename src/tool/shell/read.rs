@@ -213,7 +213,8 @@ impl Walk<'_> {
         let text = text_of(node, self.source);
         match words.first() {
             None => doubt.into_iter().for_each(|doubt| self.parts.doubt(text, doubt)),
-            Some(first) if is_reserved(first) => self.parts.crudely(text, depth),
+            // Where the grammar went wrong it may have ended things too early.
+            Some(first) if is_reserved(first) => self.parts.crudely(self.source, depth),
             Some(_) => {}
         }
         unwrap((words, doubt), self.parts, depth);

@@ -19,6 +19,7 @@ pub mod record;
 mod redact;
 mod resume;
 pub mod scene;
+mod shell;
 mod stream;
 mod text;
 mod validate;
@@ -34,7 +35,7 @@ use crate::support;
 type Row = (&'static str, fn());
 
 /// All tables, by the boundary that a row speaks about.
-const TABLES: [(&str, &[Row]); 18] = [
+const TABLES: [(&str, &[Row]); 19] = [
     ("text", text::ROWS),
     ("stream", stream::ROWS),
     ("validate", validate::ROWS),
@@ -50,6 +51,7 @@ const TABLES: [(&str, &[Row]); 18] = [
     ("receipt", receipt::ROWS),
     ("events", events::ROWS),
     ("policy", policy::ROWS),
+    ("shell", shell::ROWS),
     ("mcp", mcp::ROWS),
     ("delegate", delegate::ROWS),
     ("resume", resume::ROWS),
