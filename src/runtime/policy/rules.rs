@@ -352,7 +352,7 @@ fn check_examples(
         principal.tenant = example.tenant.clone().or(principal.tenant);
         let args = Value::Object(example.args.clone());
         let question = Question { tool, args: Some(&args), principal: &principal };
-        if (rule.matches(&question) && shell::speaks(&rule, &question)) != expected {
+        if (rule.matches(&question) && shell::speaks(rule, &question)) != expected {
             let verb = if expected { "does not match" } else { "matches" };
             let kind = if expected { "example" } else { "counterexample" };
             let message = format!("rule `{}` {verb} its {kind}", rule.id);

@@ -101,7 +101,7 @@ proptest! {
             // Only a simple command can stand behind a launcher, and no here-document in a line.
             let simple = ["env C", "nice", "nohup", "timeout", "xargs", "sudo", "exec C", "-exec"];
             let launches = simple.iter().any(|one| place.contains(one));
-            if (launches && wrapped) || (place.contains("<<") && wrapped) || line.contains("<<") {
+            if (wrapped && (launches || place.contains("<<"))) || line.contains("<<") {
                 continue;
             }
             wrapped |= !launches;

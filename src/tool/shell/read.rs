@@ -49,6 +49,9 @@ pub(super) struct Parts {
 impl Parts {
     /// Reads a line within the line, or the line itself.
     pub(super) fn line(&mut self, line: &str, depth: usize) {
+        if self.full() {
+            return;
+        }
         if line.len() > LONGEST {
             return self.doubt(line, "it is too long");
         }
@@ -93,10 +96,16 @@ impl Parts {
 
     pub(super) fn push(&mut self, part: Part) {
         match self.found.len() {
+            _ if self.full() => {}
             0..MOST_PARTS => self.found.push(part),
-            MOST_PARTS => self.found.push(Part::construct("…", "it has too many parts")),
-            _ => {}
+            _ => self.found.push(Part::construct("…", "it has too many parts")),
         }
+    }
+
+    /// Whether nothing more is looked at. Lines within lines, of which each is read in two ways,
+    /// would be read without end.
+    pub(super) fn full(&self) -> bool {
+        self.found.len() > MOST_PARTS
     }
 }
 
@@ -108,6 +117,9 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn node(&mut self, node: Node<'_>, depth: usize) {
         let text = text_of(node, self.source);
+        if self.parts.full() {
+            return;
+        }
         if depth > DEEPEST {
             return self.parts.doubt(text, TOO_DEEP);
         }

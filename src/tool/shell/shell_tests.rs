@@ -223,7 +223,8 @@ fn what_changes_the_shell_or_is_not_known_is_in_doubt() {
     let long = "a ".repeat(LONGEST);
     let many = "a;".repeat(MOST_PARTS + 10);
     let launched = format!("{}a", "env ".repeat(300));
-    for line in [deep, long, many, launched] {
+    let evaluated = format!("{}! if a", "eval ".repeat(300));
+    for line in [deep, long, many, launched, evaluated] {
         let parts = parse(&line).parts;
         assert!(parts.len() <= MOST_PARTS + 1, "{}", parts.len());
         assert!(parts.iter().any(|part| part.doubt.is_some()));

@@ -27,7 +27,7 @@ pub(super) fn unwrap(
     parts: &mut Parts,
     depth: usize,
 ) {
-    if words.is_empty() {
+    if words.is_empty() || parts.full() {
         return;
     }
     if depth > DEEPEST {
@@ -89,7 +89,7 @@ fn in_doubt(own: &str, words: &[Word]) -> Option<&'static str> {
     if launcher::interprets(own) {
         let asked = ["--version", "-V", "--help"].iter().any(|one| first == Some(one));
         let module = first == Some("-m") && own.starts_with("python");
-        return (!(asked && words.len() == 2) && !module).then_some(RUNS_TEXT);
+        return (!(module || asked && words.len() == 2)).then_some(RUNS_TEXT);
     }
     if own == "find" && words.iter().filter_map(Word::literal).any(|word| CHANGING.contains(&word))
     {
