@@ -197,12 +197,12 @@ pub const ROWS: &[Row] = &[
         hiding.sandbox.filesystem.blocked_paths = vec!["./local.ini".to_owned()];
         let list = rules(&[("allow", "grep *", "grep a b"), ("allow", "> *", "> a")]);
         for (line, end) in [
-            ("grep -r FIXME .", "succeeded"),
-            ("grep -r FIXME . > found.txt", "succeeded"),
-            ("grep FIXME < local.ini", "denied:policy"),
-            ("grep FIXME . > x/../local.ini", "denied:policy"),
-            ("grep FIXME . > ../local.ini", "denied:policy"),
-            ("grep FIXME . > /etc/passwd", "denied:policy"),
+            ("grep -r remember .", "succeeded"),
+            ("grep -r remember . > found.txt", "succeeded"),
+            ("grep remember < local.ini", "denied:policy"),
+            ("grep remember . > x/../local.ini", "denied:policy"),
+            ("grep remember . > ../local.ini", "denied:policy"),
+            ("grep remember . > /etc/passwd", "denied:policy"),
         ] {
             let played = run_in(hiding.clone(), list, line);
             assert_eq!(outcomes(&played.journal), [format!("shell_run {end}")], "{line}");
