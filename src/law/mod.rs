@@ -9,8 +9,8 @@
 //!
 //! Reading order: `law` (the words), `registry` (the table), `index`, then the laws by theme:
 //! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`,
-//! `unlogged`; about guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`, `reply`,
-//! `shell`, `surface`; about
+//! `unlogged`; about guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`,
+//! `reply`, `shell`, `surface`; about
 //! dispatch and the whole `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then
 //! `check` (runs them), `stream` and `passes` (on what need not fit into memory), `explain`, and
 //! `dsl` (one-line journals).
