@@ -65,6 +65,8 @@
 //! | `raw W [gone]` | ModelReplied: its text, `|` for a new line, `~` for a space (gone: no blob) |
 //! | `origin 1 W`, `text 1 [W]` | ToolCallRequested: its origin; text instead of arguments |
 //! | `cleared 1`, `filled 1 W`, `blank 1` | ToolArgsValidated: marker, defaults, blank text |
+//! | `line 1 W` | ToolCallRequested: a command line for its arguments, `~` for a space |
+//! | `part 1 [D]` | ToolPolicyChecked: the decision about a part of the line, or about none |
 //! | `intent 1 W` | ToolPolicyChecked: compared with the intent |
 //! | `offer 1 a,b`, `kind 1 W`, `unsigned 1` | the request's options, the yes's scope, no decider |
 //! | `mark 1`, `writes 1 W` | ToolCallStarted: the approval marker, a resource written |

@@ -20,6 +20,7 @@ pub(super) fn clause(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Op
         "origin" | "text" | "intent" | "offer" | "kind" | "unsigned" | "mark" | "writes" => {
             of_call(script, clause, verb)
         }
+        "line" | "part" => of_line(script, clause, verb),
         _ => None,
     }
 }
@@ -177,6 +178,22 @@ fn of_validation(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option
         "filled" => validated.defaults.push(word?),
         _ => validated.blank = true,
     }
+    Some(())
+}
+
+/// A command line in the arguments of a call, and what was decided about one of its parts.
+fn of_line(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
+    let call = clause.word(1)?;
+    if verb == "line" {
+        let args = serde_json::json!({"line": clause.word(2)?.replace('~', " ")});
+        script.state(clause.session).args.insert(call.into(), args.clone());
+        last::<ToolCallRequested>(script, clause, Some(call))?.args = Some(args);
+        return Some(());
+    }
+    let decision = clause.word(2).map(str::to_owned);
+    let policy: &mut ToolPolicyChecked = last(script, clause, Some(call))?;
+    policy.line_argument = Some("line".to_owned());
+    policy.parts.extend(decision.map(|decision| JudgedPart { decision, ..JudgedPart::default() }));
     Some(())
 }
 

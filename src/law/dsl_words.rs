@@ -258,7 +258,7 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             effect_class: Some(class(clause)),
             rules: clause.options.get("rule").map(|rule| (*rule).into()).into_iter().collect(),
             call_digest: Some(chosen(clause, "digest", ("call", call))),
-            intent: None,
+            ..ToolPolicyChecked::new(String::new(), String::new())
         }
         .into(),
         "grant" => GrantUsed { grant_id: option(clause, "id", "g1") }.into(),

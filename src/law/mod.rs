@@ -9,8 +9,8 @@
 //!
 //! Reading order: `law` (the words), `registry` (the table), `index`, then the laws by theme:
 //! `contract`, `pairing`, `order`, `approval`, `exposure`, `receipt`, `secrecy`, `artifact`,
-//! `unlogged`; about
-//! guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`, `reply`, `surface`; about
+//! `unlogged`; about guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`,
+//! `reply`, `shell`, `surface`; about
 //! dispatch and the whole `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then
 //! `check` (runs them), `stream` and `passes` (on what need not fit into memory), `explain`, and
 //! `dsl` (one-line journals).
@@ -51,6 +51,7 @@ mod repeat;
 mod reply;
 mod round;
 mod secrecy;
+mod shell;
 mod spans;
 pub mod stream;
 mod surface;
@@ -74,6 +75,8 @@ mod lines_limits_tests;
 mod lines_outcome_tests;
 #[cfg(test)]
 mod lines_record_tests;
+#[cfg(test)]
+mod lines_shell_tests;
 #[cfg(test)]
 mod lines_tests;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The table of laws about guards, approvals, availability, what an outcome says.
 
 use super::law::Law;
-use super::{answer, availability, grant, hook, outcome, repeat, reply, surface};
+use super::{answer, availability, grant, hook, outcome, repeat, reply, shell, surface};
 
 pub(super) const LAWS: &[Law] = &[
     Law {
@@ -363,5 +363,17 @@ pub(super) const LAWS: &[Law] = &[
         ],
         implies: &[],
         judge: reply::arguments_as_sent,
+    },
+    Law {
+        name: "shell-by-its-strictest-part",
+        source: "B",
+        title: "a command line is judged in all its parts, by the strictest, and by no grant",
+        witness: "open; user; view a; model; req 1 a, 2 a; line 1 ls~&&~wc; line 2 ls; val 1; pol \
+                  1 ask; part 1 allow; part 1 ask; ask 1; yes 1; run 1; fin 1 ok; set 1 \
+                  succeeded; val 2; pol 2 allow; part 2 allow; run 2; fin 2 ok; set 2 succeeded; \
+                  app 1,2; end",
+        mutants: &["forbid-a-part", "forget-a-part", "forget-the-parts", "grant-for-a-line"],
+        implies: &[],
+        judge: shell::shell_by_its_strictest_part,
     },
 ];

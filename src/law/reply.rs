@@ -279,7 +279,7 @@ pub(super) fn arguments_as_sent(scene: &mut Scene<'_>, tally: &mut Tally) {
 
 const OTHERS: &str = "other arguments were validated than the model sent";
 
-enum Sent<'a> {
+pub(super) enum Sent<'a> {
     Json(&'a Value),
     Text(&'a str),
     /// They are not kept.
@@ -287,7 +287,7 @@ enum Sent<'a> {
 }
 
 /// The arguments of a call before a place: of the last rewriting that has some, else as requested.
-fn sent<'a>(call: &Call<'a>, before: usize) -> Option<(u64, Sent<'a>)> {
+pub(super) fn sent<'a>(call: &Call<'a>, before: usize) -> Option<(u64, Sent<'a>)> {
     let mut rewrites = call.each::<ToolCallRewritten>().filter(|seen| seen.at < before).rev();
     let rewritten = rewrites.find_map(|seen| {
         let digest = || seen.fact.args_digest.map(Sent::Digest);
@@ -304,7 +304,7 @@ fn sent<'a>(call: &Call<'a>, before: usize) -> Option<(u64, Sent<'a>)> {
     Some((request.seq(), sent))
 }
 
-fn scrubbed(args: &Value) -> bool {
+pub(super) fn scrubbed(args: &Value) -> bool {
     match args {
         Value::String(text) => text.contains(REDACTED),
         Value::Array(items) => items.iter().any(scrubbed),

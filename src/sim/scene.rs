@@ -57,7 +57,7 @@ const fn tool(name: &'static str, class: Class, manifest: &'static str) -> Tool 
 }
 
 /// The tools, the first three for exhaustive exploration.
-pub const TOOLS: [Tool; 18] = [
+pub const TOOLS: [Tool; 19] = [
     tool(
         "note.read",
         Class::Free,
@@ -183,6 +183,13 @@ pub const TOOLS: [Tool; 18] = [
         Class::Free,
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:cellar'], writes: []}",
     ),
+    // A command line, of which rules allow one command.
+    tool(
+        LINED,
+        Class::Free,
+        "intent: {actionTypes: [compute]}\neffects: {reads: [], writes: []}\n\
+         permissions: {shellLine: path}",
+    ),
     // Another agent: it is handed some of these tools.
     tool(
         DELEGATING,
@@ -200,6 +207,9 @@ pub const TOOLS: [Tool; 18] = [
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:attic'], writes: []}",
     ),
 ];
+
+/// The tool whose argument is a command line.
+pub const LINED: &str = "line.run";
 
 /// The tool that is another agent.
 pub const DELEGATING: &str = "scout.ask";
@@ -246,6 +256,8 @@ pub enum Args {
     NotFinite,
     /// A question for a search.
     Query,
+    /// Right, and as a command line it has two commands.
+    Line,
 }
 
 /// All of them, the good ones first.
@@ -276,13 +288,14 @@ impl Args {
             Self::Cut => r#"{"path":"a"#.to_owned(),
             Self::Blank => String::new(),
             Self::Query => r#"{"query":"select:cellar.read"}"#.to_owned(),
+            Self::Line => r#"{"path":"a && b"}"#.to_owned(),
             Self::NotFinite => r#"{"path":NaN}"#.to_owned(),
         }
     }
 
     /// Whether they pass the schema of every tool here, marker aside.
     fn pass(self) -> bool {
-        matches!(self, Self::Good | Self::Other | Self::Forbidden | Self::Secret)
+        matches!(self, Self::Good | Self::Other | Self::Forbidden | Self::Secret | Self::Line)
     }
 }
 
@@ -313,6 +326,8 @@ pub fn class(name: &str, args: Args, found: bool) -> Class {
         (Class::Unavailable, _) => Class::Unavailable,
         _ if !passes => Class::Rejected,
         (_, Args::Forbidden) => Class::Deny,
+        // Rules allow the one command, and nothing behind it.
+        (_, args) if tool.name == LINED && args != Args::Good => Class::Ask,
         (class, _) => class,
     }
 }
@@ -360,6 +375,12 @@ rules:
     when: {args: {path: {equals: forbidden}}}
     examples: [{tool: note.read, args: {path: forbidden}}]
     counterexamples: [{tool: note.read, args: {path: a}}]
+  - id: first-command
+    decision: allow
+    reason: it does nothing
+    when: {commands: [a]}
+    examples: [{tool: line.run, args: {path: a}}]
+    counterexamples: [{tool: line.run, args: {path: a && b}}]
 ";
 
 impl Scene {

@@ -1,6 +1,6 @@
 //! What models say: replies with calls of every kind, drawn from choices.
 
-use super::scene::{ARGS, Args, DELEGATING, HANDED, INVENTED, SEARCH, TOOLS, alias};
+use super::scene::{ARGS, Args, DELEGATING, HANDED, INVENTED, LINED, SEARCH, TOOLS, alias};
 use super::swarm::{Kind, Swarm};
 use crate::base::choice::Choices;
 use crate::journal::event::turn::ProviderFault;
@@ -98,7 +98,8 @@ fn call(swarm: &mut Swarm, delegate: bool, choices: &mut dyn Choices) -> Meant {
     } else if swarm.strikes(Kind::Discloses, 6, choices) {
         Args::Secret
     } else {
-        [Args::Good, Args::Good, Args::Other, Args::Forbidden][choices.pick(4)]
+        let good = if tool == LINED { Args::Line } else { Args::Good };
+        [Args::Good, good, Args::Other, Args::Forbidden][choices.pick(4)]
     };
     Meant { tool, args }
 }

@@ -81,6 +81,9 @@ pub struct Descriptor {
 /// The format tag of a descriptor file.
 pub const FORMAT: &str = "proofmark/tool@1";
 
+/// The adapter that runs a command line.
+pub const SHELL: &str = "builtin:shell";
+
 impl Descriptor {
     /// The digest of the canonical content: everything but the version itself, the lifecycle, and
     /// the provenance's hash and signature, which speak about the content.
@@ -95,6 +98,12 @@ impl Descriptor {
             }
         }
         canon::content_digest("tool", &value)
+    }
+
+    /// The argument that is a command line for a shell, where there is one.
+    pub fn shell_line(&self) -> Option<&str> {
+        let own = (self.execution.adapter == SHELL).then_some("command");
+        self.permissions.shell_line.as_deref().or(own)
     }
 
     /// The name people see.

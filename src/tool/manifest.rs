@@ -1,6 +1,6 @@
 //! The file format of a descriptor: `tools/*.yaml`, camelCase keys as in seed B section 6.
 
-use super::descriptor::{Descriptor, FORMAT, OutputExposure};
+use super::descriptor::{Descriptor, FORMAT, OutputExposure, SHELL};
 use super::http;
 use super::schema::CompiledSchema;
 use super::sections::OutputParser;
@@ -26,6 +26,7 @@ pub fn parse(file: &str, text: &str) -> Result<Descriptor, Vec<Problem>> {
     check_command(&document, &descriptor, &mut problems);
     let wrong = http::check(&descriptor).into_iter();
     problems.extend(wrong.map(|wrong| document.problem(&wrong.at, wrong.message)));
+    check_shell(&document, &descriptor, &mut problems);
     let version = descriptor.content_digest();
     if descriptor.version.is_some_and(|stated| stated != version) {
         let problem = document.problem("/version", "the version is the digest of the content");
@@ -122,6 +123,26 @@ fn check_command(document: &Document, descriptor: &Descriptor, problems: &mut Ve
             let message = format!("the input schema has no property `{name}`");
             problems.push(document.problem(at, message));
         }
+    }
+}
+
+/// A command line is a text that must be given, and a shell is given no other.
+fn check_shell(document: &Document, descriptor: &Descriptor, problems: &mut Vec<Problem>) {
+    let Some(name) = descriptor.shell_line() else { return };
+    let schema = &descriptor.schemas.input_schema;
+    let text = schema["properties"][name]["type"] == "string";
+    let required = schema["required"].as_array().is_some_and(|names| names.contains(&name.into()));
+    if !(text && required) {
+        let at = match descriptor.permissions.shell_line {
+            Some(_) => "/permissions/shellLine",
+            None => "/schemas/inputSchema",
+        };
+        let message = format!("a command line needs a required property `{name}` of type string");
+        problems.push(document.problem(at, message));
+    }
+    if descriptor.execution.adapter == SHELL && !descriptor.execution.command.is_empty() {
+        let message = "a shell runs the line it is given and no fixed command";
+        problems.push(document.problem("/execution/command", message));
     }
 }
 

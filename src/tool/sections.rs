@@ -193,6 +193,10 @@ section! {
         /// The parameter that only the runtime may set, on approved calls.
         #[serde(skip_serializing_if = "Option::is_none")]
         approval_marker: Option<String> = None,
+        /// The parameter that is a command line for a shell: policy judges it by its parts. For
+        /// the adapter `builtin:shell` it is `command` where nothing is said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        shell_line: Option<String> = None,
     }
 }
 

@@ -83,9 +83,9 @@ fn every_other_filter() {
         "environment: sandbox mode read_only cannot be enforced for builtin:file.write",
     );
     check(
-        tool("t.x", "L0", "execution: {adapter: 'builtin:shell'}\n"),
+        tool("t.x", "L0", "execution: {adapter: 'builtin:sh'}\n"),
         |_| {},
-        "environment: adapter `builtin:shell` does not exist",
+        "environment: adapter `builtin:sh` does not exist",
     );
     let command = "sandbox: {mode: none}\nexecution: {adapter: 'builtin:command.run'";
     check(

@@ -34,7 +34,7 @@ pub(super) fn try_out(descriptor: &Descriptor) -> Vec<Tried> {
         Some(Adapter::Mcp) => "its server is not asked",
         Some(Adapter::Simulated) => "its calls are simulated",
         Some(Adapter::Http) => "a dry run would call its service, which nobody asked for",
-        Some(Adapter::Cli | Adapter::Builtin(Builtin::CommandRun)) => {
+        Some(Adapter::Cli | Adapter::Builtin(Builtin::CommandRun | Builtin::Shell)) => {
             "a dry run would start its program, which nobody asked for"
         }
         Some(Adapter::Builtin(_)) | None => "no call is made without a session",

@@ -106,7 +106,25 @@ facts! {
         call_digest: Option<Digest>,
         ? /// Compared with the declared intent: `within` or `beyond`.
         intent: Option<String>,
+        ? /// The argument that is a command line, where the tool has one.
+        line_argument: Option<String>,
+        ? /// The parts of that line, in their order.
+        parts: Vec<JudgedPart>,
     }
+}
+
+/// One part of a command line: a command, a redirection, or what is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct JudgedPart {
+    /// The part as it was read; absent where arguments are not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// `allow`, `ask`, `strong_ask` or `deny`.
+    pub decision: String,
+    /// Rules that spoke of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
 }
 facts! {
     /// A person is asked; the request is a contract.

@@ -1,15 +1,18 @@
 //! The registry: one compiled entry per tool version, built once and shared by every trial.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use crate::base::digest::{Digest, Hasher};
 use crate::runtime::error::SetupError;
-use crate::tool::descriptor::Descriptor;
+use crate::tool::descriptor::{Descriptor, SHELL};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 use crate::tool::risk::{self, Level};
 use crate::tool::schema::CompiledSchema;
+use crate::tool::shell;
 
 /// A verified descriptor with everything that is computed once: version, level, effect class and
 /// compiled schemas.
@@ -51,9 +54,17 @@ impl Registered {
         })
     }
 
-    /// Files that a fixed command would run or read, as its arguments name them: what an approval
-    /// is bound to besides the arguments.
-    pub fn operands(&self) -> Vec<String> {
+    /// Files that a command would run or read, as a fixed command or the parts of a command line
+    /// name them: what an approval is bound to besides the arguments.
+    pub fn operands(&self, args: &Value) -> Vec<String> {
+        if self.descriptor.execution.adapter == SHELL {
+            let line = self.descriptor.shell_line().and_then(|name| args.get(name)?.as_str());
+            let line = shell::parse(line.unwrap_or_default());
+            let words = line.parts.iter().flat_map(|part| &part.words);
+            let words = words.filter_map(shell::Word::literal);
+            let files: BTreeSet<&str> = words.filter(|word| !word.starts_with('-')).collect();
+            return files.into_iter().map(str::to_owned).collect();
+        }
         let command = self.descriptor.execution.command.iter().skip(1);
         command.filter(|word| !word.starts_with('-')).cloned().collect()
     }

@@ -22,7 +22,7 @@ pub fn run(builtin: Builtin, ready: &Ready, workspace: &mut Workspace) -> Ran {
         Builtin::FilePatch => patch(args, workspace),
         Builtin::FileDelete => delete(args, workspace),
         Builtin::Skill => return skill(ready),
-        Builtin::CommandRun | Builtin::ToolSearch | Builtin::Delegate => {
+        Builtin::CommandRun | Builtin::Shell | Builtin::ToolSearch | Builtin::Delegate => {
             return Ran::failed(Blame::Tool, "wrong_adapter", "this is no file tool");
         }
     };

@@ -52,7 +52,7 @@ pub async fn run(
     let work = async {
         match ready.plan().adapter {
             Adapter::Simulated => simulated::run(ready, broker, acts, stop).await,
-            Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
+            Adapter::Cli | Adapter::Builtin(Builtin::CommandRun | Builtin::Shell) => {
                 command::run(ready, workspace, broker, stop).await
             }
             Adapter::Mcp => mcp::run(ready, links, workspace, broker, stop).await,

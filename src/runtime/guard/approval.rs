@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::grant::AnswerScope;
+use super::grant::{AnswerScope, asks_each_time};
 use super::validate::Validated;
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::outcome::Denier;
 use crate::runtime::guard::approver::{Answer, Verdict};
 use crate::runtime::policy::{Decision, Judgement, Principal};
-use crate::tool::descriptor::ApprovalPolicy;
 use crate::tool::effect::EffectClass;
 use crate::tool::risk::RiskLevel;
 
@@ -61,9 +60,8 @@ impl ApprovalRequest {
     ) -> Self {
         let tool = call.resolved().tool();
         let strong = judgement.decision == Decision::StrongAsk;
-        let always = tool.descriptor.permissions.approval_policy == ApprovalPolicy::Always;
         let mut offered = vec![AnswerScope::Once];
-        if !strong && !always {
+        if !strong && !asks_each_time(&tool.descriptor) {
             offered.extend([AnswerScope::Session, AnswerScope::Always]);
         }
         Self {

@@ -5,7 +5,7 @@ use super::validate::Validated;
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::runtime::policy::Principal;
-use crate::tool::descriptor::ApprovalPolicy;
+use crate::tool::descriptor::{ApprovalPolicy, Descriptor};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 
@@ -106,14 +106,19 @@ impl Grants {
     }
 }
 
-/// The grant that answers an ask: never a strong one, and never for a tool that always asks.
+/// Whether no answer for one call of a tool covers another.
+pub(super) fn asks_each_time(tool: &Descriptor) -> bool {
+    tool.permissions.approval_policy == ApprovalPolicy::Always || tool.shell_line().is_some()
+}
+
+/// The grant that answers an ask: never a strong one, and never for a tool that always asks, or
+/// whose calls are command lines, of which each is another question.
 pub fn standing<'g>(
     grants: &'g Grants,
     call: &Validated,
     principal: &Principal,
     now: Millis,
 ) -> Option<&'g Grant> {
-    let policy = call.resolved().tool().descriptor.permissions.approval_policy;
-    let asks_always = policy == ApprovalPolicy::Always;
+    let asks_always = asks_each_time(&call.resolved().tool().descriptor);
     grants.live.iter().find(|grant| !asks_always && grant.covers(call, principal, now))
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::rules::{Question, Rules};
+use super::shell::{self, PartJudgement};
 use crate::runtime::catalog::Registered;
 use crate::runtime::sandbox::adapter::Adapter;
 use crate::tool::descriptor::{ApprovalPolicy, AuditLevel, SandboxMode};
@@ -68,6 +69,8 @@ pub struct Judgement {
     pub reasons: Vec<String>,
     /// Ids of the rules that voted.
     pub rules: Vec<String>,
+    /// The parts of a command line, where the tool has one.
+    pub parts: Vec<PartJudgement>,
 }
 
 impl Judgement {
@@ -85,13 +88,20 @@ pub const EXTERNAL_READ: &str = "external_read";
 
 /// What may be done with this call.
 pub fn decide(tool: &Registered, args: &Value, principal: &Principal, rules: &Rules) -> Judgement {
-    merge(votes(tool, Some(args), principal, rules))
+    let (votes, parts) = votes(tool, Some(args), principal, rules);
+    let mut judged = merge(votes);
+    for rule in parts.iter().flat_map(|part| &part.rules) {
+        if !judged.rules.contains(rule) {
+            judged.rules.push(rule.clone());
+        }
+    }
+    Judgement { parts, ..judged }
 }
 
 /// Whether the tool may be shown at all: as [`decide`], before there are arguments. Rules that
 /// look at arguments have no vote yet.
 pub fn may_expose(tool: &Registered, principal: &Principal, rules: &Rules) -> Judgement {
-    merge(votes(tool, None, principal, rules))
+    merge(votes(tool, None, principal, rules).0)
 }
 
 struct Vote {
@@ -111,11 +121,16 @@ fn votes(
     args: Option<&Value>,
     principal: &Principal,
     rules: &Rules,
-) -> Vec<Vote> {
+) -> (Vec<Vote>, Vec<PartJudgement>) {
     let mut votes = principal_votes(tool, principal);
     let question = Question { tool, args, principal };
     let (mut spoken, mut permitted) = (false, false);
+    let mut of_parts = Vec::new();
     for rule in rules.matching(&question) {
+        if !rule.commands().is_empty() {
+            of_parts.push(rule);
+            continue;
+        }
         spoken = true;
         permitted |= rule.decision == Decision::Allow;
         votes.push(Vote {
@@ -123,6 +138,13 @@ fn votes(
             reason: format!("rule {}: {}", rule.id, rule.reason),
             rule: Some(rule.id.clone()),
         });
+    }
+    let parts = shell::judge(&question, &of_parts);
+    if !parts.is_empty() {
+        // Rules that allow each part allow the line.
+        let allowed = parts.iter().all(|part| part.decision == Decision::Allow);
+        permitted |= allowed && parts.iter().any(|part| !part.rules.is_empty());
+        votes.extend(parts.iter().map(|part| Vote::new(part.decision, part.reason.clone())));
     }
     // Where a rule speaks, a level that would allow has nothing to add.
     let level = level_vote(tool.level);
@@ -147,7 +169,7 @@ fn votes(
     if tool.descriptor.observability.audit_level == AuditLevel::None && tool.level >= Level::L4 {
         votes.push(Vote::new(Decision::Deny, format!("{} without audit", tool.level)));
     }
-    votes
+    (votes, parts)
 }
 
 fn principal_votes(tool: &Registered, principal: &Principal) -> Vec<Vote> {
@@ -202,5 +224,6 @@ fn merge(mut votes: Vec<Vote>) -> Judgement {
     votes.sort_by_key(|vote| std::cmp::Reverse(vote.decision));
     let decision = votes.first().map_or(Decision::Deny, |vote| vote.decision);
     let rules = votes.iter().filter_map(|vote| vote.rule.clone()).collect();
-    Judgement { decision, reasons: votes.into_iter().map(|vote| vote.reason).collect(), rules }
+    let reasons = votes.into_iter().map(|vote| vote.reason).collect();
+    Judgement { decision, reasons, rules, parts: Vec::new() }
 }

@@ -4,7 +4,9 @@
 pub mod decide;
 pub mod intent;
 pub mod rules;
+mod shell;
 
 pub use decide::{Decision, Judgement, Principal, decide, may_expose};
 pub use intent::beyond_intent;
 pub use rules::{Rule, Rules};
+pub use shell::PartJudgement;

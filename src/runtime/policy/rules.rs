@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::decide::{Decision, Principal};
+use super::shell;
 use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::Problem;
@@ -17,6 +18,7 @@ use crate::tool::effect::{ActionType, EffectClass, ResourcePattern};
 use crate::tool::id::ToolId;
 use crate::tool::matcher::{Matcher, Matchers};
 use crate::tool::risk::Level;
+use crate::tool::shell::Pattern;
 use crate::tool::strict::{Format, LazyFormat};
 
 /// The format tag of a rules file.
@@ -78,6 +80,8 @@ pub struct When {
     pub scopes: Vec<String>,
     /// Matchers of arguments; all of them.
     pub args: Map<String, Value>,
+    /// Patterns of the parts of a command line; any of them. Only for tools that have one.
+    pub commands: Vec<String>,
 }
 
 /// Decisions as written.
@@ -124,6 +128,7 @@ pub struct Rule {
     tools: Vec<GlobMatcher>,
     when: When,
     args: Matchers,
+    commands: Vec<Pattern>,
 }
 
 /// One question to the rules.
@@ -157,6 +162,7 @@ impl Rule {
             && any(&when.action_types, |action| intent.action_types.contains(action))
             && any(&when.effects, |class| *class == tool.class)
             && any(&when.levels, |level| *level == tool.level)
+            && (self.commands.is_empty() || tool.descriptor.shell_line().is_some())
             && (when.resources.is_empty()
                 || touched.any(|own| when.resources.iter().any(|named| named.overlaps(own))))
     }
@@ -173,8 +179,13 @@ impl Rule {
     fn args_match(&self, args: Option<&Value>) -> bool {
         match args {
             Some(args) => self.args.iter().all(|(name, matcher)| matcher.fits(args.get(name))),
-            None => self.args.is_empty(),
+            None => self.args.is_empty() && self.commands.is_empty(),
         }
+    }
+
+    /// What it says of parts of command lines; nothing where it speaks of whole calls.
+    pub(super) fn commands(&self) -> &[Pattern] {
+        &self.commands
     }
 }
 
@@ -284,6 +295,16 @@ fn compile(check: &Check<'_>, entry: RuleEntry, problems: &mut Vec<Problem>) -> 
         problems.push(check.document.problem(&at, message));
         Matchers::new()
     });
+    let mut commands = Vec::new();
+    for (index, pattern) in entry.when.commands.iter().enumerate() {
+        match Pattern::parse(pattern) {
+            Ok(pattern) => commands.push(pattern),
+            Err(message) => {
+                let at = format!("{}/when/commands/{index}", check.at);
+                problems.push(check.document.problem(&at, message));
+            }
+        }
+    }
     let decision = match entry.decision {
         DecisionName::Allow => Decision::Allow,
         DecisionName::Ask => Decision::Ask,
@@ -291,7 +312,7 @@ fn compile(check: &Check<'_>, entry: RuleEntry, problems: &mut Vec<Problem>) -> 
         DecisionName::Deny => Decision::Deny,
     };
     let RuleEntry { id, when, reason, examples, counterexamples, .. } = entry;
-    let rule = Rule { id, decision, reason, tools, when, args };
+    let rule = Rule { id, decision, reason, tools, when, args, commands };
     if before == problems.len() {
         check_examples(check, &rule, &examples, true, problems);
         check_examples(check, &rule, &counterexamples, false, problems);
@@ -331,7 +352,7 @@ fn check_examples(
         principal.tenant = example.tenant.clone().or(principal.tenant);
         let args = Value::Object(example.args.clone());
         let question = Question { tool, args: Some(&args), principal: &principal };
-        if rule.matches(&question) != expected {
+        if (rule.matches(&question) && shell::speaks(rule, &question)) != expected {
             let verb = if expected { "does not match" } else { "matches" };
             let kind = if expected { "example" } else { "counterexample" };
             let message = format!("rule `{}` {verb} its {kind}", rule.id);
@@ -401,6 +422,7 @@ mod tests {
                 reason: String::new(),
                 tools: tools.collect(),
                 args: Matcher::parse_all(&when.args).unwrap(),
+                commands: Vec::new(),
                 when,
             }
         });

@@ -1,6 +1,6 @@
 //! The ways a tool can run.
 
-use crate::tool::descriptor::Sandbox;
+use crate::tool::descriptor::{SHELL, Sandbox};
 
 /// An execution adapter, by the name a descriptor gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,7 @@ pub enum Builtin {
     FilePatch,
     FileDelete,
     CommandRun,
+    Shell,
     ToolSearch,
     Delegate,
     Skill,
@@ -47,7 +48,7 @@ pub enum Builtin {
 
 impl Adapter {
     /// Every name a descriptor may give.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 15] = [
         "simulated",
         "cli",
         "mcp",
@@ -59,6 +60,7 @@ impl Adapter {
         "builtin:file.patch",
         "builtin:file.delete",
         "builtin:command.run",
+        SHELL,
         "builtin:tool_search",
         "builtin:delegate",
         "builtin:skill",
@@ -78,6 +80,7 @@ impl Adapter {
             "builtin:file.patch" => Self::Builtin(Builtin::FilePatch),
             "builtin:file.delete" => Self::Builtin(Builtin::FileDelete),
             "builtin:command.run" => Self::Builtin(Builtin::CommandRun),
+            SHELL => Self::Builtin(Builtin::Shell),
             "builtin:tool_search" => Self::Builtin(Builtin::ToolSearch),
             "builtin:delegate" => Self::Builtin(Builtin::Delegate),
             "builtin:skill" => Self::Builtin(Builtin::Skill),
@@ -94,6 +97,7 @@ impl Builtin {
             | Self::FileList
             | Self::FileSearch
             | Self::CommandRun
+            | Self::Shell
             | Self::ToolSearch
             | Self::Delegate
             | Self::Skill => false,
@@ -109,6 +113,6 @@ mod tests {
     #[test]
     fn every_name_parses_and_no_other() {
         assert!(Adapter::NAMES.iter().all(|name| Adapter::parse(name).is_some()));
-        assert_eq!(Adapter::parse("builtin:shell"), None);
+        assert_eq!(Adapter::parse("builtin:sh"), None);
     }
 }

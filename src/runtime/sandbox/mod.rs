@@ -32,7 +32,7 @@ use host::Host;
 use package::{Package, Packages};
 use web::Web;
 
-use crate::tool::descriptor::{Descriptor, EgressPolicy, Sandbox, SandboxMode, SourceType};
+use crate::tool::descriptor::{Descriptor, EgressPolicy, SHELL, Sandbox, SandboxMode, SourceType};
 
 /// What will be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,6 +122,8 @@ pub enum Refusal {
 
 const DEFAULT_OUTPUT: u64 = 1 << 20;
 const DELEGATE: &str = "delegate";
+/// What runs a command line.
+pub const SH: &str = "/bin/sh";
 
 /// What a plan is made for.
 #[derive(Debug, Clone, Copy)]
@@ -161,10 +163,15 @@ pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal
             confined = mcp(descriptor, served, host)?.map(Arc::new);
             if confined.is_some() { "full" } else { "server" }
         }
-
-        Adapter::Cli | Adapter::Builtin(Builtin::CommandRun) => {
+        Adapter::Builtin(Builtin::Shell) if mode == SandboxMode::None => {
+            return Err(Refusal::Mode { mode: mode_name(mode), adapter: name.clone() });
+        }
+        Adapter::Cli | Adapter::Builtin(Builtin::CommandRun | Builtin::Shell) => {
+            let fixed = descriptor.execution.command.first().map(String::as_str);
+            let program = if name == SHELL { Some(SH) } else { fixed };
+            let program = program.ok_or(Refusal::NoCommand)?;
             package = packaged(descriptor, packages)?;
-            confined = command(descriptor, package.as_deref(), host)?.map(Arc::new);
+            confined = command(descriptor, (program, package.as_deref()), host)?.map(Arc::new);
             if confined.is_some() { "full" } else { "process_limits" }
         }
         Adapter::Http => {
@@ -225,10 +232,9 @@ pub fn placed(word: &str, folder: Option<&Path>) -> String {
 /// How a command is confined; `None` where the descriptor asks for nothing.
 fn command(
     descriptor: &Descriptor,
-    package: Option<&Package>,
+    (program, package): (&str, Option<&Package>),
     host: &Host,
 ) -> Result<Option<Confined>, Refusal> {
-    let program = descriptor.execution.command.first().ok_or(Refusal::NoCommand)?;
     let folder = package.map(Package::folder).transpose();
     let folder =
         folder.map_err(|error| Refusal::Section(format!("files of the skill: {error}")))?;
@@ -244,7 +250,7 @@ fn command(
             if section.network.egress_policy == EgressPolicy::Allowlist {
                 return refuse(section.mode);
             }
-            find_program(program).ok_or_else(|| Refusal::Program(program.clone()))?;
+            find_program(program).ok_or_else(|| Refusal::Program(program.to_owned()))?;
             Ok(None)
         }
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite | SandboxMode::NetworkRestricted => {

@@ -7,7 +7,6 @@ use super::machine::{Effect, Lent, Turn};
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::event::turn::{IntentDeclared, TurnStarted, UserPromptSubmitted};
-use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::{Dialect, Message, RawCall};
 use crate::runtime::guard::{Envelope, Validated};
 
@@ -63,10 +62,10 @@ impl Turn {
     }
 
     /// Files whose content is part of what a call is allowed for.
-    pub(super) fn operands(&self, tool: &Registered) -> Vec<String> {
+    pub(super) fn operands(&self, validated: &Validated) -> Vec<String> {
         match &self.undoes {
             Some(undoes) if !undoes.files.is_empty() => undoes.files.clone(),
-            _ => tool.operands(),
+            _ => validated.resolved().tool().operands(validated.args()),
         }
     }
 

@@ -106,7 +106,7 @@ impl Turn {
         if self.repeats(slot, ready.permitted().validated(), cx) {
             return;
         }
-        let operands = self.operands(ready.permitted().validated().resolved().tool());
+        let operands = self.operands(ready.permitted().validated());
         if !operands.is_empty() && self.slots.get(slot).asked {
             let ticket = self.ticket(slot, 1);
             self.slots.put(slot, Stage::Rechecking(ready));

@@ -18,7 +18,7 @@ use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::transcript::AssistantCall;
 use crate::runtime::dialect::{Arguments, Proposed, RawCall};
 use crate::runtime::guard::{HookCall, HookSpec, HookVerdict, Point, Resolved, Validated};
-use crate::runtime::policy::Decision;
+use crate::runtime::policy::{Decision, PartJudgement};
 use crate::tool::schema::ArgumentError;
 
 impl Turn {
@@ -233,7 +233,7 @@ impl Turn {
             ..named("passed")
         };
         cx.call(&call, fact);
-        let operands = self.operands(&tool);
+        let operands = self.operands(&validated);
         if operands.is_empty() {
             return self.judge(slot, validated, cx);
         }
@@ -299,6 +299,8 @@ impl Turn {
             rules: judgement.rules.clone(),
             call_digest: Some(validated.call_digest()),
             intent: Some(if beyond.is_some() { "beyond" } else { "within" }.to_owned()),
+            line_argument: tool.descriptor.shell_line().map(str::to_owned),
+            parts: judgement.parts.iter().map(PartJudgement::fact).collect(),
         };
         cx.call(&self.slots.call(slot), fact);
         self.authorize(slot, validated, &judgement, cx);

@@ -119,7 +119,7 @@ fn every_mutant_is_caught_wherever_it_finds_a_place_in_a_witness() {
 }
 
 /// Whole sessions: every mutant finds a place in at least one of them.
-const SESSIONS: [&str; 5] = [SESSION, STOPPED, GUARDED, CIRCLING, QUIET];
+const SESSIONS: [&str; 6] = [SESSION, STOPPED, GUARDED, CIRCLING, QUIET, LINED];
 
 /// Two turns with everything in them, as a whole session looks.
 const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model; \
@@ -138,6 +138,12 @@ const CIRCLING: &str = "open; cat a; user; caps 9 9; circle 2 3; view a; model; 
     val 1; pol 1 allow; box 1; run 1; fin 1 ok result=w; set 1 succeeded; app 1; \
     view a; model; req 2 a:1; val 2; pol 2 allow; box 2; run 2; fin 2 ok result=w; \
     set 2 succeeded; app 2; warned; view a; model; say done; end";
+
+/// A turn with command lines.
+const LINED: &str = "open; cat a; user; view a; model; req 1 a, 2 a; line 1 ls~&&~wc; line 2 ls; \
+    val 1; pol 1 ask; part 1 allow; part 1 ask; ask 1; yes 1; box 1; val 2; pol 2 allow; \
+    part 2 allow; box 2; run 1; fin 1 ok; set 1 succeeded; run 2; fin 2 ok; set 2 succeeded; \
+    app 1,2; view a; model; say done; end";
 
 /// A turn in which nothing that a tool says may be logged.
 const QUIET: &str = "open; cat a,b; user; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; box 1; \

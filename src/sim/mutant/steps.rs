@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 use super::Outcome;
 use crate::base::bounded::Bounded;
 use crate::base::choice::{Random, to_text};
+use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::{Arguments, Dialect, RawCall, Reply, TextRules};
 use crate::runtime::guard::approval::{Acceptance, accept};
 use crate::runtime::guard::repeat::Repeat;
 use crate::runtime::guard::{Verdict, resolve, validate};
-use crate::runtime::policy::{self, Decision, Judgement};
+use crate::runtime::policy::{self, Decision, Judgement, Principal, Rules};
 use crate::runtime::turn::control::{LoopVerdict, Round, loop_guard};
 use crate::runtime::turn::schedule::{Dispatch, OnCancel, on_cancel};
 use crate::runtime::turn::slots::Stage;
@@ -129,6 +130,7 @@ const TABLE: &[StepMutant] = mutants! {
                 Judgement { decision, ..judged }
             }
         }
+        "judge-the-head-alone" "B076" ["shell-by-its-strictest-part"] { decide: head_alone }
         "failing-guards-pass" "M10" ["failing-guard-blocks", "oracle"] { hook_blocks: |_, _| None }
         "results-in-reverse" "M12" ["model-order"] {
             append_order: |slots| (0..slots).rev().collect()
@@ -214,6 +216,16 @@ const TABLE: &[StepMutant] = mutants! {
             activate: |_, found, _| found.to_vec()
         }
 };
+
+/// Of a command line, what comes first is taken for the whole.
+fn head_alone(tool: &Registered, args: &Value, principal: &Principal, rules: &Rules) -> Judgement {
+    let mut args = args.clone();
+    let line = tool.descriptor.shell_line().and_then(|name| args.get_mut(name));
+    if let Some(Value::String(line)) = line {
+        *line = line.split([';', '&', '|']).next().unwrap_or_default().to_owned();
+    }
+    policy::decide(tool, &args, principal, rules)
+}
 
 fn id(lease: &Lease) -> ToolId {
     lease.tool.id().clone()

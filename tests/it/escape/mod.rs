@@ -9,5 +9,6 @@ mod kernel;
 mod network;
 mod processes;
 pub mod scene;
+mod shell;
 
 pub use scene::{Attempt, BASE, NONE, check, descriptor, host};

@@ -20,6 +20,7 @@ pub mod record;
 mod redact;
 mod resume;
 pub mod scene;
+mod shell;
 mod stream;
 mod text;
 mod validate;
@@ -35,7 +36,7 @@ use crate::support;
 type Row = (&'static str, fn());
 
 /// All tables, by the boundary that a row speaks about.
-const TABLES: [(&str, &[Row]); 19] = [
+const TABLES: [(&str, &[Row]); 20] = [
     ("text", text::ROWS),
     ("stream", stream::ROWS),
     ("validate", validate::ROWS),
@@ -51,6 +52,7 @@ const TABLES: [(&str, &[Row]); 19] = [
     ("receipt", receipt::ROWS),
     ("events", events::ROWS),
     ("policy", policy::ROWS),
+    ("shell", shell::ROWS),
     ("mcp", mcp::ROWS),
     ("mcp calls", mcp_calls::ROWS),
     ("delegate", delegate::ROWS),

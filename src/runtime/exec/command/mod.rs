@@ -1,6 +1,7 @@
 //! Programs as tools. A fixed command stands in the descriptor word by word; a command line tool
-//! has a template that validated arguments fill. Neither goes through a shell. Each runs in a
-//! sandbox, or with a process group alone where its descriptor says `mode: none`.
+//! has a template that validated arguments fill. Neither goes through a shell, and runs in a
+//! sandbox, or with a process group alone where its descriptor says `mode: none`. A shell is given
+//! its line as policy judged it, and runs in a sandbox always.
 
 mod bare;
 mod boxed;
@@ -21,10 +22,10 @@ use crate::base::bounded::BoundedBytes;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::credential::Broker;
-use crate::runtime::sandbox::adapter::Adapter;
+use crate::runtime::sandbox::adapter::{Adapter, Builtin};
 use crate::runtime::sandbox::package::Package;
-use crate::runtime::sandbox::{Plan, placed};
-use crate::tool::sections::Execution;
+use crate::runtime::sandbox::{Plan, SH, placed};
+use crate::tool::descriptor::Descriptor;
 use crate::tool::template::{Template, text};
 use captured::{Captured, End};
 
@@ -36,9 +37,9 @@ pub async fn run(
     broker: &Broker,
     stop: &Notify,
 ) -> Ended {
-    let execution = &ready.permitted().validated().resolved().tool().descriptor.execution;
     let plan = ready.plan();
-    let words = match words(execution, plan, ready.args()) {
+    let descriptor = &ready.permitted().validated().resolved().tool().descriptor;
+    let words = match words(descriptor, plan, ready.args()) {
         Ok(words) => words,
         Err(fault) => return fault,
     };
@@ -47,6 +48,7 @@ pub async fn run(
         Err(error) => return failed(Blame::Environment, error.code(), error.to_string()),
     };
     let with = (plan, broker.secrets());
+    let execution = &descriptor.execution;
     let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
     let stdin = stdin.as_ref().map(String::as_bytes);
     let given = Given { words: &words, stdin, root: &root };
@@ -75,8 +77,18 @@ struct Given<'a> {
     root: &'a Path,
 }
 
-/// The command line: fixed, or the template with this call's arguments.
-fn words(execution: &Execution, plan: &Plan, args: &Value) -> Result<Vec<String>, Ended> {
+/// The command line: fixed, or the template with this call's arguments, or a shell with its line.
+fn words(descriptor: &Descriptor, plan: &Plan, args: &Value) -> Result<Vec<String>, Ended> {
+    let execution = &descriptor.execution;
+    if plan.adapter == Adapter::Builtin(Builtin::Shell) {
+        let line = descriptor.shell_line().and_then(|name| args.get(name)).and_then(Value::as_str);
+        let Some(line) = line else {
+            let message = "there is no command line".to_owned();
+            return Err(failed(Blame::Model, "argument", message));
+        };
+        // A line that begins with `-` is no option.
+        return Ok([SH, "-c", "--", line].map(str::to_owned).to_vec());
+    }
     if execution.command.is_empty() {
         let message = "execution.command is empty".to_owned();
         return Err(failed(Blame::Tool, "no_command", message));

@@ -1,9 +1,10 @@
 //! Mistakes of hooks, of the guards against repeats, and in what an outcome says.
 
 use super::*;
-use crate::journal::event::catalog::GrantUsed;
+use crate::journal::event::catalog::{GrantIssued, GrantUsed};
 use crate::journal::outcome::{Blame, Denier, Fault, Outcome, Unavailability};
 use crate::tool::effect::EffectClass;
+use crate::tool::shell;
 
 type Maybe = Option<Altered>;
 
@@ -357,4 +358,54 @@ pub(super) fn repeat_of_another(record: &Record<'_>) -> Maybe {
 pub(super) fn drop_repeat_stop(record: &Record<'_>) -> Maybe {
     let (at, _) = record.each::<RepeatStopped>().next()?;
     record.drop(at)
+}
+
+/// The first policy decision about a command line that fits.
+fn line<'a>(
+    record: &Record<'a>,
+    fits: impl Fn(At<'a, ToolPolicyChecked>) -> bool,
+) -> Option<usize> {
+    let mut judged = record.each::<ToolPolicyChecked>();
+    judged.find(|seen| !seen.1.parts.is_empty() && fits(*seen)).map(|(at, _)| at)
+}
+
+pub(super) fn forbid_a_part(record: &Record<'_>) -> Maybe {
+    let at = line(record, |(_, fact)| fact.decision != "deny")?;
+    record.alter(at, |fact: &mut ToolPolicyChecked| {
+        fact.parts.iter_mut().take(1).for_each(|part| part.decision = "deny".into());
+    })
+}
+
+pub(super) fn forget_a_part(record: &Record<'_>) -> Maybe {
+    // Where every part is a command, one less leaves one that was not judged.
+    let commands = |(at, fact): At<'_, ToolPolicyChecked>| {
+        let argument = fact.line_argument.as_deref()?;
+        let (_, request) = record.one::<ToolCallRequested>(at)?;
+        let line = request.args.as_ref()?.get(argument)?.as_str()?;
+        let parts = shell::parse(line).parts;
+        let all = parts.iter().all(|part| part.kind == shell::Kind::Command);
+        Some(all && parts.len() == fact.parts.len() && parts.len() > 1)
+    };
+    let plain = |at| !record.has::<ToolCallRewritten>(at);
+    let at = line(record, |seen| plain(seen.0) && commands(seen) == Some(true))?;
+    record.alter(at, |fact: &mut ToolPolicyChecked| {
+        // The mildest goes, so that the strictest is still the line's.
+        let milder = fact.parts.iter().position(|part| part.decision != fact.decision);
+        fact.parts.remove(milder.unwrap_or_default());
+    })
+}
+
+pub(super) fn forget_the_parts(record: &Record<'_>) -> Maybe {
+    let at = line(record, |_| true)?;
+    record.alter(at, |fact: &mut ToolPolicyChecked| fact.parts.clear())
+}
+
+pub(super) fn grant_for_a_line(record: &Record<'_>) -> Maybe {
+    // On a yes of its own the call could have started anyway.
+    let yes = |at| record.one::<ApprovalGranted>(at).map(|(yes, _)| yes);
+    let at = line(record, |(at, fact)| fact.decision == "ask" && yes(at).is_some())?;
+    if record.in_session::<GrantIssued>(at).next().is_some() {
+        return None;
+    }
+    record.insert(yes(at)?, true, GrantUsed { grant_id: "mutant".into() })
 }

@@ -137,6 +137,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "lose-a-call" => available::lose_a_call,
         "call-under-strict" => available::call_under_strict,
     }
+    "shell-by-its-strictest-part" {
+        "forbid-a-part" => guard::forbid_a_part,
+        "forget-a-part" => guard::forget_a_part,
+        "forget-the-parts" => guard::forget_the_parts,
+        "grant-for-a-line" => guard::grant_for_a_line,
+    }
     "arguments-as-sent" {
         "send-other-arguments" => available::send_other_arguments,
         "rewrite-unseen" => available::rewrite_unseen,
