@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -14,10 +15,11 @@ use crate::runtime::credential::Broker;
 use crate::runtime::mcp::{Link, McpError, McpServer, Servers};
 use crate::runtime::sandbox::confined::Confined;
 use crate::tool::descriptor::Descriptor;
-use crate::tool::id::ToolId;
 
-/// How often a list is fetched that keeps changing.
+/// How often a list is fetched, or waited for, that keeps changing.
 const ROUNDS: usize = 8;
+/// How long a server must say no more of its list before it is fetched.
+const QUIET: Duration = Duration::from_millis(50);
 
 /// The open links, by server.
 #[derive(Debug, Default)]
@@ -34,8 +36,19 @@ struct Open {
     link: Arc<Link>,
     /// How often the list had changed when it was last fetched.
     seen: u64,
-    /// What each tool was last said to be.
-    tools: BTreeMap<ToolId, Digest>,
+    /// What the tools were last said to be.
+    tools: Arc<Vec<Descriptor>>,
+    /// Which list the session was last told of, by `seen`.
+    told: u64,
+}
+
+/// A list that changed while its server ran.
+#[derive(Debug)]
+pub struct News {
+    /// Whose.
+    pub server: Arc<McpServer>,
+    /// All its tools, as they are now.
+    pub tools: Arc<Vec<Descriptor>>,
 }
 
 /// Why a tool cannot be called.
@@ -79,9 +92,7 @@ impl Links {
         }
         let current = match &mut *open {
             Some(one) => {
-                if one.link.changes() != one.seen {
-                    (one.seen, one.tools) = list(&one.link, &held.server).await?;
-                }
+                one.refresh(&held.server).await?;
                 one
             }
             none => {
@@ -90,15 +101,32 @@ impl Links {
                 let link = server.connect(confined, (workspace, broker)).await;
                 let link = Arc::new(link.map_err(NoTool::Server)?);
                 let (seen, tools) = list(&link, server).await?;
-                none.insert(Open { link, seen, tools })
+                none.insert(Open { link, seen, tools, told: seen })
             }
         };
-        let now = *current.tools.get(&tool.tool_id).ok_or(NoTool::Gone)?;
-        let registered = mcp::definition(tool);
+        let offered = current.tools.iter().find(|one| one.tool_id == tool.tool_id);
+        let (now, registered) =
+            (mcp::definition(offered.ok_or(NoTool::Gone)?), mcp::definition(tool));
         if now != registered {
             return Err(NoTool::Changed { registered, now });
         }
         Ok(Arc::clone(&current.link))
+    }
+
+    /// The lists that changed since this was last asked, of the servers that are reached. One that
+    /// cannot be fetched is no news: the next call says what is wrong.
+    pub async fn news(&self) -> Vec<News> {
+        let mut news = Vec::new();
+        for held in self.0.values() {
+            let mut open = held.open.lock().await;
+            let Some(one) = open.as_mut().filter(|one| !one.link.is_dead()) else { continue };
+            if one.refresh(&held.server).await.is_ok() && one.told != one.seen {
+                one.told = one.seen;
+                let (server, tools) = (Arc::clone(&held.server), Arc::clone(&one.tools));
+                news.push(News { server, tools });
+            }
+        }
+        news
     }
 
     /// Ends all links, and every server that was started for one.
@@ -108,6 +136,25 @@ impl Links {
                 end(open).await;
             }
         }
+    }
+}
+
+impl Open {
+    /// Fetches the list again where the server said that it changed. Servers say so before they
+    /// have changed it, and more than once: it is fetched once they have been quiet.
+    async fn refresh(&mut self, server: &McpServer) -> Result<(), NoTool> {
+        if self.link.changes() == self.seen {
+            return Ok(());
+        }
+        for _ in 0..ROUNDS {
+            let before = self.link.changes();
+            tokio::time::sleep(QUIET).await;
+            if self.link.changes() == before {
+                break;
+            }
+        }
+        (self.seen, self.tools) = list(&self.link, server).await?;
+        Ok(())
     }
 }
 
@@ -121,22 +168,20 @@ async fn end(open: Open) {
 
 /// The tools as they are now. A list that changed while it was fetched is fetched again, so that
 /// the last word counts.
-async fn list(link: &Link, server: &McpServer) -> Result<(u64, BTreeMap<ToolId, Digest>), NoTool> {
+async fn list(link: &Link, server: &McpServer) -> Result<(u64, Arc<Vec<Descriptor>>), NoTool> {
     let mut seen = link.changes();
     for _ in 0..ROUNDS {
         let tools = link.tools(server.deadlines.request).await.map_err(NoTool::Server)?;
         let now = link.changes();
         if now == seen {
-            return Ok((seen, definitions(&server.id, &tools)));
+            return Ok((seen, read(&server.id, &tools)));
         }
         seen = now;
     }
     let tools = link.tools(server.deadlines.request).await.map_err(NoTool::Server)?;
-    Ok((seen, definitions(&server.id, &tools)))
+    Ok((seen, read(&server.id, &tools)))
 }
 
-fn definitions(server: &str, tools: &[Value]) -> BTreeMap<ToolId, Digest> {
-    let imported = mcp::import(&ServerName::sanitized(server), tools);
-    let descriptors = imported.descriptors.iter();
-    descriptors.map(|one| (one.tool_id.clone(), mcp::definition(one))).collect()
+fn read(server: &str, tools: &[Value]) -> Arc<Vec<Descriptor>> {
+    Arc::new(mcp::import(&ServerName::sanitized(server), tools).descriptors)
 }
