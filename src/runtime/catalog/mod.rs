@@ -11,6 +11,7 @@ pub mod lifecycle;
 pub mod lint;
 pub mod registry;
 pub mod source;
+pub mod spelling;
 pub mod standing;
 pub mod store;
 
