@@ -15,7 +15,7 @@ use crate::runtime::catalog::{Registry, alias};
 use crate::runtime::credential::Broker;
 use crate::runtime::exec::simulated::fill;
 use crate::runtime::guard::{
-    Answer, ApprovalRequest, Approver, Hook, HookCall, HookVerdict, Hooks, Point, Verdict,
+    Answer, ApprovalRequest, Approver, Block, Hook, HookCall, HookVerdict, Hooks, Point, Verdict,
 };
 use crate::runtime::provider::harness_fault;
 use crate::runtime::turn::driver::Signal;
@@ -204,6 +204,10 @@ impl Watcher {
             What::Revoke => {
                 let revoke = |id: &String| Signal::Revoke(id.clone(), "script".to_owned());
                 self.grants.iter().map(revoke).collect()
+            }
+            What::Block(tool) => {
+                let (reason, by) = ("the script says so".to_owned(), "script".to_owned());
+                vec![Signal::Block(Block { tool, reason, by })]
             }
         }
     }

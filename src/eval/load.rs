@@ -71,6 +71,7 @@ impl Suite {
             rules: &self.rules,
             intent: &Intent::default(),
             environment: &self.environment,
+            blocks: &Default::default(),
             excluded: &self.excluded,
             availability: &self.availability,
             matched: &Matched::default(),

@@ -7,10 +7,10 @@ use super::catalog::{Registered, Registry};
 use super::credential::Broker;
 use super::dialect::{Dialect, Rendering, TextRules, ToolList};
 use super::evidence::receipt::ReceiptKey;
-use super::guard::Hooks;
 use super::guard::approval::EXPIRY_MS;
 use super::guard::limits::LoopLimits;
 use super::guard::repeat::DuplicateScope;
+use super::guard::{Blocks, Hooks};
 use super::policy::{Principal, Rules};
 use super::view::compile::MayExpose;
 use super::view::scope::Scoped;
@@ -119,6 +119,7 @@ struct ViewKey {
     actions: Vec<ActionType>,
     domains: Vec<String>,
     excluded: BTreeSet<ToolId>,
+    blocks: Blocks,
     availability: Arc<Availability>,
     matched: Matched,
     // In no order: a view does not depend on which search came first.
@@ -162,16 +163,15 @@ impl Resolved {
     }
 
     /// The view for the present state, compiled or remembered. `message` is what the user said in
-    /// this turn; `activated` is what this turn's searches found.
+    /// this turn, `activated` what this turn's searches found, `blocks` what the session has lost.
     pub fn view(
         &self,
-        failures: &BTreeMap<ToolId, u32>,
-        activated: &ActivatedSet,
+        (failures, activated, blocks): (&BTreeMap<ToolId, u32>, &ActivatedSet, &Blocks),
         message: &str,
         may_expose: MayExpose,
     ) -> Arc<CompiledView> {
         let matched = self.availability.matched(message);
-        let key = self.key(failures, activated, matched.clone());
+        let key = self.key((failures, activated, blocks), matched.clone());
         let mut views = self.views.views.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = views.get(&key) {
             return Arc::clone(known);
@@ -186,6 +186,7 @@ impl Resolved {
             intent: &self.intent.1,
             environment: &self.environment,
             excluded: &self.excluded,
+            blocks,
             availability: &self.availability,
             matched: &matched,
             activated,
@@ -200,8 +201,7 @@ impl Resolved {
 
     fn key(
         &self,
-        failures: &BTreeMap<ToolId, u32>,
-        activated: &ActivatedSet,
+        (failures, activated, blocks): (&BTreeMap<ToolId, u32>, &ActivatedSet, &Blocks),
         matched: Matched,
     ) -> ViewKey {
         let intent = &self.intent.1;
@@ -214,6 +214,7 @@ impl Resolved {
             actions: intent.action_types.clone(),
             domains: intent.domains.clone(),
             excluded: self.excluded.clone(),
+            blocks: blocks.clone(),
             availability: Arc::clone(&self.availability),
             matched,
             activated: activated.iter().cloned().collect(),

@@ -12,6 +12,7 @@ use proofmark::journal::event::turn::WithheldTool;
 use proofmark::journal::outcome::Unavailability;
 use proofmark::law::Judge;
 use proofmark::runtime::exec::search;
+use proofmark::runtime::guard::Blocks;
 use proofmark::runtime::resolved::Resolved;
 use proofmark::runtime::view::activation::search_tool;
 use proofmark::runtime::view::availability::{Deferred, McpPolicy, RiskCap};
@@ -354,7 +355,8 @@ fn suites_and_cases_say_what_is_available() {
         fixture::build(&suite, case, "scripted", id, (&shared, &own)).0.resolved
     };
     let view = |resolved: &Resolved, message: &str, activated: &ActivatedSet| {
-        resolved.view(&BTreeMap::new(), activated, message, MAY_EXPOSE)
+        let (failures, blocks) = (BTreeMap::new(), Blocks::default());
+        resolved.view((&failures, activated, &blocks), message, MAY_EXPOSE)
     };
     let (one, two, none) = (resolved(0), resolved(1), ActivatedSet::default());
     let hello = view(&one, "Hello.", &none);

@@ -14,7 +14,7 @@ use crate::journal::event::turn::{
 };
 use crate::journal::{Entry, Event, Journal};
 use crate::runtime::dialect::{Message, Transcript};
-use crate::runtime::guard::Envelope;
+use crate::runtime::guard::{Blocks, Envelope};
 use crate::runtime::resolved::Resolved;
 use crate::runtime::state::AgentState;
 use crate::runtime::turn::begin::Begun;
@@ -29,6 +29,7 @@ struct Seen {
     digest: Option<Digest>,
     failures: BTreeMap<ToolId, u32>,
     activated: ActivatedSet,
+    blocks: Blocks,
 }
 
 /// The open turn, as far as it was read.
@@ -185,6 +186,7 @@ impl<'a> Reading<'a> {
                     digest: Some(fact.view),
                     failures: self.state.failures(),
                     activated: self.state.activated.clone(),
+                    blocks: self.state.blocks.clone(),
                 };
             }
             Event::ModelRequested(_) => open.round += 1,
@@ -283,6 +285,7 @@ impl<'a> Reading<'a> {
                     view: open.seen.digest,
                     failures: open.seen.failures,
                     activated: open.seen.activated,
+                    blocks: open.seen.blocks,
                     requests,
                     slots: reopening,
                 }))

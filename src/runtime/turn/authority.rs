@@ -36,6 +36,9 @@ impl Turn {
         if judgement.decision == Decision::Deny {
             return self.deny(slot, Denier::Policy, judgement.reason(), cx);
         }
+        if self.bars(slot, validated.resolved().tool().id(), cx) {
+            return;
+        }
         let (call, key) = (self.slots.call(slot), key(&validated));
         if self.drop_duplicate(slot, (key, &validated), cx) {
             return;

@@ -15,6 +15,7 @@ use crate::base::digest::Digest;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::{Registered, Registry, alias};
+use crate::runtime::guard::Blocks;
 use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Decision, Judgement, Principal, Rules, may_expose};
 use crate::runtime::sandbox::adapter::Served;
@@ -69,6 +70,8 @@ pub struct ViewRequest<'a> {
     pub environment: &'a Environment,
     /// Names kept out by hand.
     pub excluded: &'a BTreeSet<ToolId>,
+    /// What was blocked while the session ran.
+    pub blocks: &'a Blocks,
     /// What the run allows beside that.
     pub availability: &'a Availability,
     /// The dynamic groups that the turn's message names.
@@ -108,6 +111,7 @@ pub fn compile(request: &ViewRequest<'_>) -> View {
     let (mut candidates, mut searches, mut withheld) = (Vec::new(), Vec::new(), Vec::new());
     let mut waiting = Vec::new();
     let scope = scoped(request.registry, request.availability, request.excluded);
+    let scope = scope.without(request.blocks);
     for (tool, kept) in scope.into_all() {
         match kept.map_or_else(|| admit(tool, request), Err) {
             Ok(search) if is_search(tool) => searches.push(search),

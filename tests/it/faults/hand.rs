@@ -11,7 +11,7 @@ use proofmark::journal::event::turn::SessionOpened;
 use proofmark::runtime::dialect::{Payload, Reply, Transcript};
 use proofmark::runtime::exec::{Ran, Ready};
 use proofmark::runtime::guard::{
-    Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict, Verdict,
+    Answer, ApprovalRequest, Blocks, Envelope, Grants, HookCall, HookVerdict, Verdict,
 };
 use proofmark::runtime::provider::scripted;
 use proofmark::runtime::resolved::Resolved;
@@ -41,6 +41,7 @@ pub struct Hand {
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
     grants: Grants,
+    blocks: Blocks,
 }
 
 impl Hand {
@@ -73,6 +74,7 @@ impl Hand {
             log,
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            blocks: Blocks::default(),
         };
         hand.begin();
         hand
@@ -103,6 +105,7 @@ impl Hand {
             transcript: &mut self.transcript,
             failures: &mut self.failures,
             grants: &mut self.grants,
+            blocks: &mut self.blocks,
         };
         for effect in self.turn.step(input, &mut lent) {
             assert_eq!(self.end, None, "{effect:?} is wanted after the end");
@@ -115,7 +118,8 @@ impl Hand {
                 Effect::Start(ticket, ready, _) => self.started.push((ticket, ready)),
                 Effect::Abort(ticket) => self.aborted.push(ticket),
                 Effect::Return(end) => self.end = Some(end),
-                Effect::AbandonAsk | Effect::Wake(_) | Effect::Delegate(..) => {}
+                Effect::AbandonAsk | Effect::Wake(_) | Effect::Block(..) | Effect::Delegate(..) => {
+                }
             }
         }
         if self.end.is_some() {
