@@ -428,12 +428,12 @@ fn blocked_never_runs() {
             // What a check blocked is free once it is verified again.
             ("block a; cat a; run 1", "not exercised"),
             ("cat a; block a; run 1", "`a` was blocked and started"),
-            ("run 1; fin 1 ok; set 1 succeeded; block a; view b,-a", "holds 1"),
+            ("run 1; fin 1 ok; set 1 succeeded; block a; view b -a", "holds 1"),
             ("run 1; fin 1 ok; set 1 succeeded; block a; view a,b", "- `a` was blocked and shown"),
             ("run 1; block b; delegate 1 k tools=a", "holds 1"),
             ("run 1; block b; delegate 1 k tools=a,b", "c1 `b` was blocked and given to a"),
             // What somebody asks for afterwards is refused; no view knows it.
-            ("block b; view a,-b; model; req 2 b; set 2 unavailable", "holds 2"),
+            ("block b; view a -b; model; req 2 b; set 2 unavailable", "holds 2"),
         ],
     );
 }

@@ -154,7 +154,7 @@ pub(super) const LAWS: &[Law] = &[
         witness: "open; user; cat a,b; view a,b; model; req 1 a, 2 a, 3 b; val 1; pol 1 allow; \
                   val 2; pol 2 allow; val 3; pol 3 allow; run 1; fail 1; run 1; fin 1 ok; set 1 \
                   succeeded; block a by=ann; set 2 denied by=tool_blocked; run 3; delegate 3 k \
-                  tools=b; back 3 k; fin 3 ok; set 3 succeeded; app 1,2,3; view b,-a; model; end",
+                  tools=b; back 3 k; fin 3 ok; set 3 succeeded; app 1,2,3; view b -a; model; end",
         mutants: &[
             "block-before-start",
             "block-before-retry",
