@@ -18,6 +18,7 @@ use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
+use crate::runtime::guard::Blocks;
 use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
@@ -65,13 +66,18 @@ pub struct Suite {
 impl Suite {
     /// What a request without an intent and a message of its own would be offered.
     pub fn view(&self) -> View {
+        self.view_without(&Blocks::default())
+    }
+
+    /// The same in a session that has lost these tools.
+    pub fn view_without(&self, blocks: &Blocks) -> View {
         compile(&ViewRequest {
             registry: &self.registry,
             principal: &self.principal,
             rules: &self.rules,
             intent: &Intent::default(),
             environment: &self.environment,
-            blocks: &Default::default(),
+            blocks,
             excluded: &self.excluded,
             availability: &self.availability,
             matched: &Matched::default(),
