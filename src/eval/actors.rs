@@ -15,10 +15,11 @@ use crate::runtime::catalog::{Registry, alias};
 use crate::runtime::credential::Broker;
 use crate::runtime::exec::simulated::fill;
 use crate::runtime::guard::{
-    Answer, ApprovalRequest, Approver, Block, Hook, HookCall, HookVerdict, Hooks, Point, Verdict,
+    Answer, ApprovalRequest, Approver, Hook, HookCall, HookVerdict, Hooks, Point, Verdict,
 };
 use crate::runtime::provider::harness_fault;
 use crate::runtime::turn::driver::Signal;
+use crate::runtime::view::Block;
 use crate::tool::id::ToolId;
 
 /// The parts of one scripted hook, by the point at which each runs.

@@ -18,11 +18,11 @@ use crate::base::digest::Digest;
 use crate::base::document::Document;
 use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
-use crate::runtime::guard::Blocks;
 use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::sandbox::host::Host;
+use crate::runtime::view::Blocks;
 use crate::runtime::view::compile::MAY_EXPOSE;
 use crate::runtime::view::{
     ActivatedSet, Availability, Environment, Matched, View, ViewRequest, compile,

@@ -7,11 +7,12 @@ use super::catalog::{Registered, Registry};
 use super::credential::Broker;
 use super::dialect::{Dialect, Rendering, TextRules, ToolList};
 use super::evidence::receipt::ReceiptKey;
+use super::guard::Hooks;
 use super::guard::approval::EXPIRY_MS;
 use super::guard::limits::LoopLimits;
 use super::guard::repeat::DuplicateScope;
-use super::guard::{Blocks, Hooks};
 use super::policy::{Principal, Rules};
+use super::view::Blocks;
 use super::view::compile::MayExpose;
 use super::view::scope::Scoped;
 use super::view::{

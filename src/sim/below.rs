@@ -6,12 +6,12 @@ use super::seat::{Job, Seat};
 use super::swarm::Kind;
 use crate::journal::Journal;
 use crate::runtime::exec::DelegateRequest;
-use crate::runtime::guard::Block;
 use crate::runtime::turn::Ticket;
 use crate::runtime::turn::delegate::{
     Ended, INGRESS, PARENT_GONE, Spending, beginning, bundle, refusal, result,
 };
 use crate::runtime::turn::machine::TurnEnd;
+use crate::runtime::view::Block;
 
 /// What a delegate's session stands under.
 pub(super) struct Under {

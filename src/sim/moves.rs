@@ -15,12 +15,13 @@ use crate::journal::Event;
 use crate::runtime::dialect::Payload;
 use crate::runtime::exec::{DelegateResult, Ran, Ready, search, simulated};
 use crate::runtime::guard::{
-    Answer, AnswerScope, ApprovalRequest, Block, HookCall, HookVerdict, Point, Verdict,
+    Answer, AnswerScope, ApprovalRequest, HookCall, HookVerdict, Point, Verdict,
 };
 use crate::runtime::provider::harness_fault;
 use crate::runtime::resolved::CompiledView;
 use crate::runtime::turn::Ticket;
 use crate::runtime::turn::machine::Input;
+use crate::runtime::view::Block;
 use crate::tool::id::ToolId;
 
 impl Sim<'_> {

@@ -15,13 +15,14 @@ use crate::base::world::Millis;
 use crate::journal::{Event, Outcome};
 use crate::runtime::dialect::{Payload, Transcript};
 use crate::runtime::exec::{DelegateResult, Ran, Ready};
-use crate::runtime::guard::{ApprovalRequest, Block, Blocks, Grants, HookCall};
+use crate::runtime::guard::{ApprovalRequest, Grants, HookCall};
 use crate::runtime::resolved::{CompiledView, Resolved};
 use crate::runtime::surface::Renderer;
 use crate::runtime::turn::driver::{Shown, show};
 use crate::runtime::turn::log::Log;
 use crate::runtime::turn::machine::{Effect, Input, Lent};
 use crate::runtime::turn::{Ticket, Turn};
+use crate::runtime::view::{Block, Blocks};
 use crate::tool::id::ToolId;
 
 /// What is under way.
@@ -161,6 +162,10 @@ impl Seat {
 
     /// One input, with everything that follows from it at once.
     pub(super) fn step(&mut self, input: Input, table: &mut Table<'_>) -> Vec<Effect> {
+        if let Input::Blocked(block) = &input {
+            // What the same step asks with does not show it any more.
+            self.lose(block.tool.clone());
+        }
         let mut lent = Lent {
             resolved: &self.resolved,
             steps: table.steps,
@@ -172,19 +177,12 @@ impl Seat {
             grants: &mut self.grants,
             blocks: &mut self.blocks,
         };
-        let blocked = match &input {
-            Input::Blocked(block) => Some(block.tool.clone()),
-            _ => None,
-        };
         let effects = self.turn.step(input, &mut lent);
         if let (Some(renderer), Some(surfaces)) = (&mut self.renderer, &table.surfaces) {
             let mut shown = Shown { sinks: &surfaces.sinks, renderer };
             show(&mut shown, self.read, &mut lent);
         }
         self.learn(&table.swarm);
-        if let Some(tool) = blocked {
-            self.lose(tool);
-        }
         effects
     }
 

@@ -1,4 +1,4 @@
-//! Tools that are blocked while a session lives, in its delegates and beyond the end of its process.
+//! Tools that are blocked while a session lives, in its delegates and when its process is gone.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,13 +6,14 @@ use proofmark::journal::event::turn::ProviderFault;
 use proofmark::journal::{Event, Journal};
 use proofmark::runtime::BoxFuture;
 use proofmark::runtime::dialect::{Payload, Reply};
-use proofmark::runtime::guard::{AnswerScope, Block};
+use proofmark::runtime::guard::AnswerScope;
 use proofmark::runtime::provider::Provider;
 use proofmark::runtime::provider::scripted::{call, say};
 use proofmark::runtime::session::{Remote, Session};
 use proofmark::runtime::turn::TurnEnd;
 use proofmark::runtime::turn::driver::Signal;
 use proofmark::runtime::turn::machine::Input;
+use proofmark::runtime::view::Block;
 use proofmark::tool::id::ToolId;
 
 use crate::delegates::{GOAL, files, helper, parent, run};

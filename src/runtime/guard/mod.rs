@@ -3,7 +3,6 @@
 
 pub mod approval;
 pub mod approver;
-pub mod block;
 pub mod delivery;
 pub mod door;
 pub mod grant;
@@ -16,7 +15,6 @@ pub mod validate;
 
 pub use approval::ApprovalRequest;
 pub use approver::{Answer, Approver, Verdict};
-pub use block::{Block, Blocks};
 pub use delivery::Envelope;
 pub use grant::{AnswerScope, Grant, Grants};
 pub use hook::{Hook, HookCall, HookSpec, HookVerdict, Hooks, Point};

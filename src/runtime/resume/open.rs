@@ -14,13 +14,14 @@ use crate::journal::event::turn::{
 };
 use crate::journal::{Entry, Event, Journal};
 use crate::runtime::dialect::{Message, Transcript};
-use crate::runtime::guard::{Blocks, Envelope};
+use crate::runtime::guard::Envelope;
 use crate::runtime::resolved::Resolved;
 use crate::runtime::state::AgentState;
 use crate::runtime::turn::begin::Begun;
 use crate::runtime::turn::reopen::{Batch, Left, Place, Reopened, Reopening};
 use crate::runtime::turn::steps::Steps;
 use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::Blocks;
 use crate::tool::id::ToolId;
 
 /// A view, and what it depended on.

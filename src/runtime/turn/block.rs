@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::machine::{Effect, Lent, Turn};
 use super::slots::Stage;
 use crate::journal::outcome::Denier;
-use crate::runtime::guard::Block;
 use crate::runtime::resolved::CompiledView;
+use crate::runtime::view::Block;
 use crate::tool::id::ToolId;
 
 /// Why a call of a blocked tool does not run.

@@ -24,11 +24,12 @@ use crate::runtime::exec::delegate::{
 };
 use crate::runtime::exec::mcp::Links;
 use crate::runtime::exec::{Acts, Workspace};
-use crate::runtime::guard::{Approver, Blocks, Envelope, Grants, Hook};
+use crate::runtime::guard::{Approver, Envelope, Grants, Hook};
 use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
 use crate::runtime::resolved::{Knobs, Resolved};
 use crate::runtime::surface::{Limits, Renderer, Sinks};
+use crate::runtime::view::Blocks;
 use crate::tool::intent::Intent;
 
 /// How deep delegates may stand below a session.

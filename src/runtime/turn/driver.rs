@@ -17,9 +17,10 @@ use crate::journal::Entry;
 use crate::runtime::BoxFuture;
 use crate::runtime::exec::mcp::Links;
 use crate::runtime::exec::{self, Acts, Delegate, Ended, Workspace};
-use crate::runtime::guard::{Approver, Block, Hook, HookCall, HookVerdict};
+use crate::runtime::guard::{Approver, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
 use crate::runtime::surface::{Emission, Renderer, Sinks};
+use crate::runtime::view::Block;
 
 /// What may come from outside while a turn runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

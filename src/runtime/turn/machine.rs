@@ -22,11 +22,10 @@ use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::{Dialect, Message, Payload, Reply, Transcript, payload};
 use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready};
 use crate::runtime::guard::repeat::Ledger;
-use crate::runtime::guard::{
-    Answer, ApprovalRequest, Block, Blocks, Envelope, Grants, HookCall, HookVerdict,
-};
+use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
 use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::{Block, Blocks};
 use crate::tool::id::ToolId;
 
 /// What can happen to a turn.

@@ -24,9 +24,9 @@
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
 //! `begin`, `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it
-//! runs), `child` (what a delegate is given), `cancel`, `block`, `control` (circles), `append`, `pin`,
-//! `reopen` (a turn that outlived its process), then `driver` and `delegate` (a session inside a
-//! session).
+//! runs), `child` (what a delegate is given), `cancel`, `block`, `control` (circles), `append`,
+//! `pin`, `reopen` (a turn that outlived its process), then `driver` and `delegate` (a session
+//! inside a session).
 
 pub mod append;
 mod authority;

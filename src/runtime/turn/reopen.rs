@@ -33,11 +33,11 @@ use crate::journal::outcome::{Denier, Fault, Unavailability};
 use crate::runtime::dialect::Proposed;
 use crate::runtime::dialect::transcript::AssistantCall;
 use crate::runtime::evidence::Pending;
-use crate::runtime::guard::Blocks;
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Envelope, HookSpec, HookVerdict};
 use crate::runtime::state::StatePatch;
 use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::Blocks;
 use crate::tool::id::ToolId;
 
 /// How a call that ran was torn down.

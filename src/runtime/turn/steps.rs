@@ -22,11 +22,12 @@ use crate::runtime::exec::Ready;
 use crate::runtime::guard::permit::Accept;
 use crate::runtime::guard::repeat::{self, CallKey, DuplicateScope, Ledger, Repeat};
 use crate::runtime::guard::{
-    Blocks, Envelope, Grant, Grants, HookSpec, HookVerdict, Resolved, Validated, approval,
-    delivery, grant, resolve, validate,
+    Envelope, Grant, Grants, HookSpec, HookVerdict, Resolved, Validated, approval, delivery, grant,
+    resolve, validate,
 };
 use crate::runtime::policy::{self, Judgement, Principal, Rules};
 use crate::runtime::resolved::Knobs;
+use crate::runtime::view::Blocks;
 use crate::runtime::view::compile::MayExpose;
 use crate::runtime::view::{ActivatedSet, View, delegated};
 use crate::tool::id::ToolId;

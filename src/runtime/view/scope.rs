@@ -1,6 +1,6 @@
 //! The scoped registry: bundle, MCP policy, risk cap and narrowing intersected, less what is
-//! excluded or blocked. This is the one place that says so; requests, activation, execution and delegates
-//! all follow from it.
+//! excluded or blocked. This is the one place that says so; requests, activation, execution and
+//! delegates all follow from it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::activation::is_search;
 use super::availability::Availability;
 use super::pattern;
 use crate::runtime::catalog::{Registered, Registry};
-use crate::runtime::guard::Blocks;
+use crate::runtime::view::Blocks;
 use crate::tool::id::ToolId;
 
 /// Filter of tools that `excluded_tools` names.

@@ -11,7 +11,7 @@ use proofmark::journal::event::turn::SessionOpened;
 use proofmark::runtime::dialect::{Payload, Reply, Transcript};
 use proofmark::runtime::exec::{Ran, Ready};
 use proofmark::runtime::guard::{
-    Answer, ApprovalRequest, Blocks, Envelope, Grants, HookCall, HookVerdict, Verdict,
+    Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict, Verdict,
 };
 use proofmark::runtime::provider::scripted;
 use proofmark::runtime::resolved::Resolved;
@@ -19,6 +19,7 @@ use proofmark::runtime::turn::log::Log;
 use proofmark::runtime::turn::machine::{Effect, Input, Lent};
 use proofmark::runtime::turn::steps::Steps;
 use proofmark::runtime::turn::{Ticket, Turn, TurnEnd};
+use proofmark::runtime::view::Blocks;
 use proofmark::tool::id::ToolId;
 
 use super::scene::{Clock, Play, calls, lawful};
