@@ -12,8 +12,7 @@ use crate::base::world::World;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::BoxFuture;
-use crate::runtime::view::ActivatedSet;
-use crate::runtime::view::{Block, Blocks};
+use crate::runtime::view::{ActivatedSet, Block, Blocks};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 

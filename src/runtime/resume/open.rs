@@ -20,8 +20,7 @@ use crate::runtime::state::AgentState;
 use crate::runtime::turn::begin::Begun;
 use crate::runtime::turn::reopen::{Batch, Left, Place, Reopened, Reopening};
 use crate::runtime::turn::steps::Steps;
-use crate::runtime::view::ActivatedSet;
-use crate::runtime::view::Blocks;
+use crate::runtime::view::{ActivatedSet, Blocks};
 use crate::tool::id::ToolId;
 
 /// A view, and what it depended on.

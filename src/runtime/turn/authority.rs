@@ -36,9 +36,6 @@ impl Turn {
         if judgement.decision == Decision::Deny {
             return self.deny(slot, Denier::Policy, judgement.reason(), cx);
         }
-        if self.bars(slot, validated.resolved().tool().id(), cx) {
-            return;
-        }
         let (call, key) = (self.slots.call(slot), key(&validated));
         if self.drop_duplicate(slot, (key, &validated), cx) {
             return;
@@ -79,6 +76,10 @@ impl Turn {
         judgement: &Judgement,
         cx: &mut Lent<'_>,
     ) {
+        // Nobody is asked about what cannot start. What needs no question is seen at its start.
+        if self.bars(slot, validated.resolved().tool().id(), cx) {
+            return;
+        }
         let call = self.slots.call(slot);
         let id = cx.world.next_id("apr_");
         let principal = &cx.resolved.principal;

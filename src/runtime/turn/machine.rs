@@ -24,8 +24,7 @@ use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready};
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
-use crate::runtime::view::ActivatedSet;
-use crate::runtime::view::{Block, Blocks};
+use crate::runtime::view::{ActivatedSet, Block, Blocks};
 use crate::tool::id::ToolId;
 
 /// What can happen to a turn.

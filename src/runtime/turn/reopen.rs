@@ -36,8 +36,7 @@ use crate::runtime::evidence::Pending;
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Envelope, HookSpec, HookVerdict};
 use crate::runtime::state::StatePatch;
-use crate::runtime::view::ActivatedSet;
-use crate::runtime::view::Blocks;
+use crate::runtime::view::{ActivatedSet, Blocks};
 use crate::tool::id::ToolId;
 
 /// How a call that ran was torn down.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::activation::{ActivatedSet, is_search};
 use super::availability::Availability;
+use super::block::Blocks;
 use super::group::{self, GroupMode, Matched, Standing};
 use super::lease::{Lease, View};
 use super::scope::{EXCLUDED, KeptOut, scoped};
@@ -19,7 +20,6 @@ use crate::runtime::mcp::Servers;
 use crate::runtime::policy::{Decision, Judgement, Principal, Rules, may_expose};
 use crate::runtime::sandbox::adapter::Served;
 use crate::runtime::sandbox::{self, host::Host};
-use crate::runtime::view::Blocks;
 use crate::tool::descriptor::{Descriptor, LifecycleStatus, OutputExposure, SourceType};
 use crate::tool::effect::ActionType;
 use crate::tool::id::ToolId;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::activation::is_search;
 use super::availability::Availability;
+use super::block::Blocks;
 use super::pattern;
 use crate::runtime::catalog::{Registered, Registry};
-use crate::runtime::view::Blocks;
 use crate::tool::id::ToolId;
 
 /// Filter of tools that `excluded_tools` names.
