@@ -91,10 +91,9 @@ impl Sim<'_> {
         }
         if swarm.has(Kind::Revokes)
             && let Some(id) = own.grants.ids().next().map(str::to_owned)
+            && swarm.strikes(Kind::Revokes, 2, choices)
         {
-            if swarm.strikes(Kind::Revokes, 2, choices) {
-                return Some(Input::Revoked(id, "the operator".to_owned()));
-            }
+            return Some(Input::Revoked(id, "the operator".to_owned()));
         }
         if table.swarm.has(Kind::Blocks) {
             return self.block();
