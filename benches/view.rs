@@ -72,6 +72,7 @@ fn bench(c: &mut Criterion) {
                     rules: &rules,
                     intent: &intent,
                     environment: &environment,
+                    blocks: &Default::default(),
                     excluded: &Default::default(),
                     availability: &availability,
                     matched: &availability.matched(""),

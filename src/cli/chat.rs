@@ -16,6 +16,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::{interruptible, runtime, suites};
 use crate::base::printable::printable;
+use crate::base::problem::nearest;
 use crate::base::secret::Secret;
 use crate::base::world::{env_var, unguessable};
 use crate::eval::case::Case;
@@ -24,6 +25,7 @@ use crate::eval::load::Suite;
 use crate::eval::play::Play;
 use crate::journal::{Entry, Journal, format};
 use crate::runtime::BoxFuture;
+use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::Message;
 use crate::runtime::guard::approver::Refusing;
 use crate::runtime::guard::door::back_channel::BackChannel;
@@ -64,8 +66,8 @@ enum Door {
     None,
 }
 
-const HELP: &str = "a line is a message; /tools lists the view, /undo CALL takes a call back, \
-                    /help, /quit";
+const HELP: &str = "a line is a message; /tools lists the view, /block TOOL [WHY] takes a tool \
+                    away, /undo CALL takes a call back, /help, /quit";
 
 /// Talks until the input ends.
 ///
@@ -208,7 +210,7 @@ async fn door(door: Door, keys: &Typed, output: &mut Output) -> Result<Opened, C
     match door {
         Door::None => Ok((Box::new(Refusing), pending())),
         Door::Terminal => {
-            let who = env_var("USER").unwrap_or_else(|| "somebody".to_owned());
+            let who = somebody();
             let screen = Box::new(std::io::stderr());
             Ok((Box::new(Terminal::new(Arc::clone(keys), screen, who)), pending()))
         }
@@ -250,7 +252,8 @@ async fn talk(
             "" => continue,
             "/quit" => return,
             "/help" => output.text(HELP),
-            "/tools" => output.text(&tools(suite)),
+            "/tools" => output.text(&tools(suite, session)),
+            "/block" => output.text(&block(session, suite, rest.trim())),
             "/undo" => match session.undo(rest.trim()).await {
                 Ok(end) => output.text(end.name()),
                 Err(why) => output.text(&printable(&why.to_string())),
@@ -269,9 +272,29 @@ async fn talk(
     }
 }
 
+/// Whoever sits at the keyboard.
+fn somebody() -> String {
+    env_var("USER").unwrap_or_else(|| "somebody".to_owned())
+}
+
+/// Blocks a tool for the rest of the session; what became of it, in words.
+fn block(session: &mut Session, suite: &Suite, said: &str) -> String {
+    let (name, why) = said.split_once(' ').unwrap_or((said, "no reason was given"));
+    let known = |tool: &&Arc<Registered>| tool.id().as_str() == name;
+    let Some(tool) = suite.registry.iter().find(known) else {
+        let names = suite.registry.iter().map(|tool| tool.id().as_str());
+        let close = nearest(name, names).map(|close| format!("; did you mean `{close}`?"));
+        return printable(&format!("no tool `{name}`{}", close.unwrap_or_default()));
+    };
+    match session.block(tool.id().clone(), why.trim(), &somebody()) {
+        true => format!("{name} is blocked"),
+        false => format!("{name} is blocked already"),
+    }
+}
+
 /// The tools as the agent sees them.
-fn tools(suite: &Suite) -> String {
-    let view = suite.view();
+fn tools(suite: &Suite, session: &Session) -> String {
+    let view = suite.view_without(&session.state().blocks);
     let shown = view.exposed.iter().map(|tool| {
         format!("{} ({}, {}): {}", tool.tool_id, tool.level, tool.decision, tool.reason)
     });

@@ -19,6 +19,7 @@ use crate::runtime::guard::{
 };
 use crate::runtime::provider::harness_fault;
 use crate::runtime::turn::driver::Signal;
+use crate::runtime::view::Block;
 use crate::tool::id::ToolId;
 
 /// The parts of one scripted hook, by the point at which each runs.
@@ -204,6 +205,10 @@ impl Watcher {
             What::Revoke => {
                 let revoke = |id: &String| Signal::Revoke(id.clone(), "script".to_owned());
                 self.grants.iter().map(revoke).collect()
+            }
+            What::Block(tool) => {
+                let (reason, by) = ("the script says so".to_owned(), "script".to_owned());
+                vec![Signal::Block(Block { tool, reason, by })]
             }
         }
     }

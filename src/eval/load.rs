@@ -25,6 +25,7 @@ use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::sandbox::host::Host;
 use crate::runtime::sandbox::package::{Package, Packages};
+use crate::runtime::view::Blocks;
 use crate::runtime::view::compile::MAY_EXPOSE;
 use crate::runtime::view::{
     ActivatedSet, Availability, Environment, Matched, View, ViewRequest, compile,
@@ -68,12 +69,18 @@ pub struct Suite {
 impl Suite {
     /// What a request without an intent and a message of its own would be offered.
     pub fn view(&self) -> View {
+        self.view_without(&Blocks::default())
+    }
+
+    /// The same in a session that has lost these tools.
+    pub fn view_without(&self, blocks: &Blocks) -> View {
         compile(&ViewRequest {
             registry: &self.registry,
             principal: &self.principal,
             rules: &self.rules,
             intent: &Intent::default(),
             environment: &self.environment,
+            blocks,
             excluded: &self.excluded,
             availability: &self.availability,
             matched: &Matched::default(),

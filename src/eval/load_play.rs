@@ -130,15 +130,21 @@ impl Reader<'_> {
             }
             let tool = entry.tool.as_ref();
             let tool = tool.and_then(|name| self.tool(&format!("{at}/tool"), name));
+            let block = entry.block.as_ref();
+            let block = block.and_then(|name| self.tool(&format!("{at}/block"), name));
+            if entry.block.is_some() && block.is_none() {
+                continue;
+            }
             let said = [
                 entry.cancel.clone().map(What::Cancel),
                 entry.steer.clone().map(What::Steer),
                 entry.switch.clone().map(What::Switch),
                 entry.revoke.then_some(What::Revoke),
+                block.map(What::Block),
             ];
             let mut said = said.into_iter().flatten();
             let (Some(what), None) = (said.next(), said.next()) else {
-                self.problem(&at, "a signal is one of cancel, steer, switch and revoke");
+                self.problem(&at, "a signal is one of cancel, steer, switch, revoke and block");
                 continue;
             };
             if let What::Switch(to) = &what

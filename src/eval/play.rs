@@ -197,7 +197,7 @@ pub enum ReachName {
 }
 
 /// Something from outside, sent as soon as an event is recorded. Exactly one of `cancel`, `steer`,
-/// `switch` and `revoke` says what.
+/// `switch`, `revoke` and `block` says what.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignalEntry {
@@ -222,6 +222,9 @@ pub struct SignalEntry {
     /// All grants of the session so far are taken back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub revoke: bool,
+    /// This tool is blocked for the rest of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<String>,
 }
 
 fn one() -> u32 {
@@ -337,4 +340,6 @@ pub enum What {
     Switch(String),
     /// All grants so far are taken back.
     Revoke,
+    /// This tool is blocked.
+    Block(ToolId),
 }

@@ -122,6 +122,8 @@ pub enum Denier {
     Budget,
     /// A grant was revoked.
     GrantRevoked,
+    /// The tool was blocked while the turn ran.
+    ToolBlocked,
 }
 
 impl Outcome {

@@ -8,9 +8,9 @@ use crate::journal::event::turn::*;
 use crate::journal::outcome::Outcome;
 
 /// B1, "every tool_call must reference a registered tool version": the tool and version of each
-/// start stand in the catalog or in a view before it, and the tool was not blocked since. A start
-/// that names no version is judged by what validation resolved. Where the session registers
-/// nothing at all, the journal does not say.
+/// start stand in the catalog or in a view before it; that it was not blocked since is for
+/// `blocked-never-runs`. A start that names no version is judged by what validation resolved. Where
+/// the session registers nothing at all, the journal does not say.
 pub(super) fn registered_version(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     for call in &index.calls {
@@ -38,12 +38,7 @@ fn registered_start<'a>(
     };
     if !registered(index, call, (tool, version), start.at) {
         let message = format!("`{tool}` version {} was never registered", version.short());
-        return tally.broken(Some(call.id), &witnesses(index, tool, start), message);
-    }
-    let mut blocked = until(&index.blocked, start.at).iter().rev();
-    if let Some(block) = blocked.find(|block| block.fact.tool_id.as_str() == tool) {
-        let message = format!("`{tool}` was blocked and started");
-        tally.broken(Some(call.id), &[block.seq(), start.seq()], message);
+        tally.broken(Some(call.id), &witnesses(index, tool, start), message);
     }
 }
 

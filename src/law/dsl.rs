@@ -9,7 +9,7 @@
 //! | `open [c] [h] [r] [max=N] [-x] [approver=W] [scopes=S,..] [tenant=T]` | SessionOpened |
 //! | `cat a,b [bare]`, `norm a [source=S]` | ToolVerified (bare: no effects), ToolNormalized |
 //! | `found a [source=S]` | ToolDiscovered |
-//! | `enable a [scope=S] [evidence=W]`, `block a` | ToolEnabled, ToolBlocked |
+//! | `enable a [scope=S] [evidence=W]`, `block a [by=N]` | ToolEnabled, ToolBlocked |
 //! | `user` | UserPromptSubmitted, TurnStarted of the next turn |
 //! | `view a,b [-x] [decision=D] [projection=P] [mcp=a] [skill=b]` | ViewCompiled |
 //! | `model [a,b] [unlogged]` | ModelRequested with the view's names, or these |

@@ -100,7 +100,10 @@ fn catalog(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
                 let evidence = clause.options.get("evidence").map(|word| digest("golden", word));
                 ToolEnabled { tool_id, tool_version, scope, evidence, because: None }.into()
             }
-            _ => ToolBlocked { tool_id, reason: "rug pull".into(), by: None }.into(),
+            _ => {
+                let by = clause.options.get("by").map(|name| (*name).to_owned());
+                ToolBlocked { tool_id, reason: "rug pull".into(), by }.into()
+            }
         };
         script.add(clause.session, None, event);
     }

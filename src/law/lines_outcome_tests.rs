@@ -393,3 +393,29 @@ fn a_plain_turn_is_judged_by_what_it_records() {
         check_law(&line, law, expect);
     }
 }
+
+#[test]
+fn blocked_never_runs() {
+    check(
+        "blocked-never-runs",
+        CALL,
+        &[
+            ("run 1; fin 1 ok; set 1 succeeded; block a", "not exercised"),
+            ("run 1; block a; fin 1 ok; set 1 succeeded", "holds 1"),
+            ("block a; set 1 denied by=tool_blocked", "holds 1"),
+            ("block b; run 1", "not exercised"),
+            ("block a; run 1", "c1 `a` was blocked and started"),
+            ("run 1; fail 1; block a; run 1", "`a` was blocked and started"),
+            ("block a by=ann; cat a; run 1", "`a` was blocked and started"),
+            // What a check blocked is free once it is verified again.
+            ("block a; cat a; run 1", "not exercised"),
+            ("cat a; block a; run 1", "`a` was blocked and started"),
+            ("run 1; fin 1 ok; set 1 succeeded; block a; view b -a", "holds 1"),
+            ("run 1; fin 1 ok; set 1 succeeded; block a; view a,b", "- `a` was blocked and shown"),
+            ("run 1; block b; delegate 1 k tools=a", "holds 1"),
+            ("run 1; block b; delegate 1 k tools=a,b", "c1 `b` was blocked and given to a"),
+            // What somebody asks for afterwards is refused; no view knows it.
+            ("block b; view a -b; model; req 2 b; set 2 unavailable", "holds 2"),
+        ],
+    );
+}

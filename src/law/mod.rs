@@ -23,6 +23,7 @@ mod answer;
 mod approval;
 mod artifact;
 mod availability;
+mod block;
 mod cancel;
 pub mod check;
 mod contract;

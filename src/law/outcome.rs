@@ -149,7 +149,8 @@ fn personal(by: Denier) -> bool {
         | Denier::Sandbox
         | Denier::Credential
         | Denier::Budget
-        | Denier::GrantRevoked => false,
+        | Denier::GrantRevoked
+        | Denier::ToolBlocked => false,
     }
 }
 
@@ -252,5 +253,6 @@ pub(super) fn denier(by: Denier) -> &'static str {
         Denier::Credential => "credential",
         Denier::Budget => "budget",
         Denier::GrantRevoked => "grant_revoked",
+        Denier::ToolBlocked => "tool_blocked",
     }
 }

@@ -27,7 +27,7 @@ const CORE: &[Law] = &[
         witness: "open; user; cat a,b; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; run 1; \
                   fin 1 ok; set 1 succeeded; val 2; pol 2 allow; run 2; fin 2 failed; \
                   set 2 failed; app 1,2; end",
-        mutants: &["retarget-start-version", "rename-start", "block-what-ran"],
+        mutants: &["retarget-start-version", "rename-start"],
         implies: &["rewritten-is-judged"],
         judge: contract::registered_version,
     },
@@ -156,6 +156,7 @@ const CORE: &[Law] = &[
             "failing-guard-blocks",
             "prompt-not-repeated",
             "revoked-never-runs",
+            "blocked-never-runs",
             "sandbox-before-start",
         ],
         judge: order::denied_never_runs,
@@ -242,7 +243,12 @@ const CORE: &[Law] = &[
         witness: "open -x; user; cat a,b; view a,b -x; model; req 1 a, 2 x; val 1; pol 1 allow; \
                   run 1; fin 1 ok; set 1 succeeded; set 2 unavailable; app 1,2; end",
         mutants: &["advertise-withheld", "start-withheld", "exclude-what-ran"],
-        implies: &["registered-version", "activation-grants-nothing", "skill-scripts-registered"],
+        implies: &[
+            "registered-version",
+            "activation-grants-nothing",
+            "skill-scripts-registered",
+            "blocked-never-runs",
+        ],
         judge: exposure::withheld_not_run,
     },
     Law {

@@ -1,7 +1,7 @@
 //! The table of laws about guards, approvals, availability, what an outcome says.
 
 use super::law::Law;
-use super::{answer, availability, grant, hook, outcome, repeat, reply, shell, surface};
+use super::{answer, availability, block, grant, hook, outcome, repeat, reply, shell, surface};
 
 pub(super) const LAWS: &[Law] = &[
     Law {
@@ -146,6 +146,24 @@ pub(super) const LAWS: &[Law] = &[
         mutants: &["revoke-before-start", "revoke-before-retry", "advance-revocation"],
         implies: &[],
         judge: grant::revoked_never_runs,
+    },
+    Law {
+        name: "blocked-never-runs",
+        source: "B",
+        title: "after a tool is blocked it is neither shown, handed over nor started",
+        witness: "open; user; cat a,b; view a,b; model; req 1 a, 2 a, 3 b; val 1; pol 1 allow; \
+                  val 2; pol 2 allow; val 3; pol 3 allow; run 1; fail 1; run 1; fin 1 ok; set 1 \
+                  succeeded; block a by=ann; set 2 denied by=tool_blocked; run 3; delegate 3 k \
+                  tools=b; back 3 k; fin 3 ok; set 3 succeeded; app 1,2,3; view b -a; model; end",
+        mutants: &[
+            "block-before-start",
+            "block-before-retry",
+            "block-before-view",
+            "block-before-delegate",
+            "advance-block",
+        ],
+        implies: &[],
+        judge: block::blocked_never_runs,
     },
     Law {
         name: "outcome-tells-truth",

@@ -233,8 +233,9 @@ impl ToolManager {
             intent: ("embedder".to_owned(), intent.clone()),
             ..Resolved::clone(&self.resolved)
         };
-        let failures = self.session.state().failures();
-        with.view(&failures, &ActivatedSet::default(), &message, MAY_EXPOSE)
+        let state = self.session.state();
+        let lost = (&state.failures(), &ActivatedSet::default(), &state.blocks);
+        with.view(lost, &message, MAY_EXPOSE)
     }
 
     /// Holds a call's arguments against its tool's schema.

@@ -13,6 +13,7 @@ use super::guard::approval::EXPIRY_MS;
 use super::guard::limits::LoopLimits;
 use super::guard::repeat::DuplicateScope;
 use super::policy::{Principal, Rules};
+use super::view::Blocks;
 use super::view::compile::MayExpose;
 use super::view::scope::Scoped;
 use super::view::{
@@ -122,6 +123,14 @@ impl CompiledView {
         Self { view, tools, registry, index: Arc::default() }
     }
 
+    /// The same tools under another view of the same registry.
+    #[must_use]
+    pub fn with(&self, view: View) -> Self {
+        let tools = self.tools.clone();
+        let (registry, index) = (Arc::clone(&self.registry), Arc::clone(&self.index));
+        Self { view, tools, registry, index }
+    }
+
     /// The index for searches among the tools of its registry, built when it is first asked for.
     pub fn index(&self) -> &SearchIndex {
         self.index.get_or_init(|| SearchIndex::build(&self.registry))
@@ -134,6 +143,7 @@ struct ViewKey {
     actions: Vec<ActionType>,
     domains: Vec<String>,
     excluded: BTreeSet<ToolId>,
+    blocks: Blocks,
     availability: Arc<Availability>,
     matched: Matched,
     // In no order: a view does not depend on which search came first.
@@ -178,16 +188,15 @@ impl Resolved {
     }
 
     /// The view for the present state, compiled or remembered. `message` is what the user said in
-    /// this turn; `activated` is what this turn's searches found.
+    /// this turn, `activated` what this turn's searches found, `blocks` what the session has lost.
     pub fn view(
         &self,
-        failures: &BTreeMap<ToolId, u32>,
-        activated: &ActivatedSet,
+        (failures, activated, blocks): (&BTreeMap<ToolId, u32>, &ActivatedSet, &Blocks),
         message: &str,
         may_expose: MayExpose,
     ) -> Arc<CompiledView> {
         let matched = self.availability.matched(message);
-        let key = self.key(failures, activated, matched.clone());
+        let key = self.key((failures, activated, blocks), matched.clone());
         let mut views = self.views.views.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = views.get(&key) {
             return Arc::clone(known);
@@ -202,6 +211,7 @@ impl Resolved {
             intent: &self.intent.1,
             environment: &self.environment,
             excluded: &self.excluded,
+            blocks,
             availability: &self.availability,
             matched: &matched,
             activated,
@@ -217,8 +227,7 @@ impl Resolved {
 
     fn key(
         &self,
-        failures: &BTreeMap<ToolId, u32>,
-        activated: &ActivatedSet,
+        (failures, activated, blocks): (&BTreeMap<ToolId, u32>, &ActivatedSet, &Blocks),
         matched: Matched,
     ) -> ViewKey {
         let intent = &self.intent.1;
@@ -231,6 +240,7 @@ impl Resolved {
             actions: intent.action_types.clone(),
             domains: intent.domains.clone(),
             excluded: self.excluded.clone(),
+            blocks: blocks.clone(),
             availability: Arc::clone(&self.availability),
             matched,
             activated: activated.iter().cloned().collect(),

@@ -26,6 +26,7 @@ use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
 use super::turn::{Turn, TurnEnd};
 use super::undo::{self, UndoRefusal};
+use super::view::{Block, Blocks};
 use crate::base::secret::SecretSet;
 use crate::base::world::{RealWorld, World};
 use crate::journal::Journal;
@@ -109,6 +110,7 @@ pub struct Session {
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
     grants: Grants,
+    blocks: Blocks,
     agents: BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
     children: Vec<Journal>,
     sinks: Sinks,
@@ -119,7 +121,7 @@ pub struct Session {
 }
 
 /// Reaches a session while a turn of it runs: the cancellation token, the steering queue, the
-/// model switch and the revocation of grants.
+/// model switch, the revocation of grants and the blocking of tools.
 #[derive(Debug, Clone)]
 pub struct Remote(mpsc::UnboundedSender<Signal>);
 
@@ -151,6 +153,7 @@ impl Session {
         session.transcript = read.transcript;
         session.failures = read.state.failures();
         session.grants = read.state.grants;
+        session.blocks = read.state.blocks;
         session.reopened = read.open;
         Ok(session)
     }
@@ -182,6 +185,7 @@ impl Session {
             secrets,
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            blocks: Blocks::default(),
             agents: parts.delegates.into_iter().map(shared).collect(),
             children: Vec::new(),
             sinks: Sinks::new(parts.sinks),
@@ -305,6 +309,7 @@ impl Session {
             transcript: &mut self.transcript,
             failures: &mut self.failures,
             grants: &mut self.grants,
+            blocks: &mut self.blocks,
         };
         let end = drive(Turn::default(), first, parties, &mut lent).await;
         self.log.set_turn(None);
@@ -328,6 +333,18 @@ impl Session {
     /// How often a sink failed. It changes nothing else.
     pub fn sink_failures(&self) -> u64 {
         self.sinks.failures()
+    }
+
+    /// Blocks a tool for the rest of the session, its delegates among it; while a turn runs,
+    /// [`Signal::Block`] does. Whether that is new: nothing is recorded of a second time.
+    pub fn block(&mut self, tool: ToolId, reason: &str, by: &str) -> bool {
+        let new = self.blocks.add(tool.clone());
+        if new {
+            let block = Block { tool, reason: reason.to_owned(), by: by.to_owned() };
+            let clean = |text: &str| (self.steps.redact)(&self.secrets, text).into_owned();
+            self.log.fact(&mut *self.world, block.fact(clean));
+        }
+        new
     }
 
     /// Reaches the session while a turn runs.

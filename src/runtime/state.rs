@@ -22,7 +22,7 @@ use crate::journal::event::catalog::GrantIssued;
 use crate::journal::event::turn::SessionOpened;
 use crate::journal::{Entry, Event, Outcome};
 use crate::runtime::guard::{Grant, Grants};
-use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::{ActivatedSet, Blocks};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
@@ -187,6 +187,8 @@ pub struct AgentState {
     pub credentials: BTreeMap<String, Vec<String>>,
     /// Standing authority.
     pub grants: Grants,
+    /// Tools that were blocked while the session ran.
+    pub blocks: Blocks,
     /// Calls by the approval request that nobody has answered yet.
     pub pending: BTreeMap<String, Arc<str>>,
     /// Calls without an outcome.
@@ -255,6 +257,9 @@ impl AgentState {
             Event::GrantIssued(fact) => self.granted(fact),
             Event::GrantRevoked(fact) => {
                 self.grants.revoke(&fact.grant_id);
+            }
+            Event::ToolBlocked(fact) => {
+                self.blocks.add(fact.tool_id.clone());
             }
             Event::ToolActivated(fact) => self.activated.extend([fact.tool_id.clone()]),
             event => {

@@ -11,6 +11,7 @@ use crate::runtime::turn::delegate::{
     Ended, INGRESS, PARENT_GONE, Spending, beginning, bundle, refusal, result,
 };
 use crate::runtime::turn::machine::TurnEnd;
+use crate::runtime::view::Block;
 
 /// What a delegate's session stands under.
 pub(super) struct Under {
@@ -46,7 +47,7 @@ impl Sim<'_> {
         let table = &mut self.table;
         let id = request.child.clone();
         let mut seat = Seat::new(id, bundle, &table.swarm, &mut table.world);
-        (seat.turn, seat.activated) = (turn, found);
+        (seat.turn, seat.activated, seat.hidden) = (turn, found, request.blocks.clone());
         let surfaces = table.surfaces.as_ref();
         seat.renderer = surfaces.map(|to| to.renderer(INGRESS, &request.agent, &table.secrets));
         seat.jobs.push(Job::Begin(Box::new(first)));
@@ -72,6 +73,16 @@ impl Sim<'_> {
             if let Some(under) = own {
                 under.torn = Some(if cancelled { End::Torn } else { End::Bad });
                 seat.jobs.push(Job::Stop(PARENT_GONE.to_owned()));
+            }
+        }
+    }
+
+    /// What its caller has lost a delegate loses too, before anything else of it goes on.
+    pub(super) fn pass_on(&mut self, above: usize, ticket: &Ticket, block: &Block) {
+        for seat in &mut self.seats {
+            let own = seat.under.as_ref();
+            if own.is_some_and(|one| one.above == above && one.ticket == *ticket && !one.over) {
+                seat.jobs.push(Job::Block(block.clone()));
             }
         }
     }

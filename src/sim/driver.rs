@@ -397,6 +397,7 @@ impl<'a> Sim<'a> {
                 }
                 Effect::Delegate(ticket, request) => self.delegate(at, ticket, *request),
                 Effect::Abort(ticket) => self.abort(at, &ticket),
+                Effect::Block(ticket, block) => self.pass_on(at, &ticket, &block),
             }
         }
         over

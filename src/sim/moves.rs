@@ -21,6 +21,8 @@ use crate::runtime::provider::harness_fault;
 use crate::runtime::resolved::CompiledView;
 use crate::runtime::turn::Ticket;
 use crate::runtime::turn::machine::Input;
+use crate::runtime::view::Block;
+use crate::tool::id::ToolId;
 
 impl Sim<'_> {
     /// The next input and whose it is, by choice; `None` when nothing can ever happen again.
@@ -66,7 +68,7 @@ impl Sim<'_> {
     }
 
     /// What comes from outside, to the user's session: a cancellation, a word, another model, a
-    /// grant taken back.
+    /// grant taken back, a tool blocked.
     fn outside(&mut self) -> Option<Input> {
         let (own, table) = (&mut self.seats[0], &mut self.table);
         let (swarm, choices) = (&mut table.swarm, &mut *table.choices);
@@ -87,13 +89,29 @@ impl Sim<'_> {
         if swarm.strikes(Kind::Switches, 20, choices) {
             return Some(Input::Switched(["sim", "other"][choices.pick(2)].into()));
         }
-        if swarm.has(Kind::Revokes) {
-            let id = own.grants.ids().next().map(str::to_owned)?;
-            if swarm.strikes(Kind::Revokes, 2, choices) {
-                return Some(Input::Revoked(id, "the operator".to_owned()));
-            }
+        if swarm.has(Kind::Revokes)
+            && let Some(id) = own.grants.ids().next().map(str::to_owned)
+            && swarm.strikes(Kind::Revokes, 2, choices)
+        {
+            return Some(Input::Revoked(id, "the operator".to_owned()));
+        }
+        if table.swarm.has(Kind::Blocks) {
+            return self.block();
         }
         None
+    }
+
+    /// A tool is blocked that somebody has just called.
+    fn block(&mut self) -> Option<Input> {
+        let called: Vec<&str> =
+            self.seats.iter().flat_map(|seat| &seat.pending).map(|meant| meant.tool).collect();
+        let (swarm, choices) = (&mut self.table.swarm, &mut *self.table.choices);
+        if called.is_empty() || !swarm.strikes(Kind::Blocks, 8, choices) {
+            return None;
+        }
+        let tool = ToolId::parse(called[choices.pick(called.len())])?;
+        let reason = format!("it said {}", secret().expose());
+        Some(Input::Blocked(Block { tool, reason, by: "the operator".to_owned() }))
     }
 }
 
@@ -106,6 +124,7 @@ impl Seat {
                 self.cancelled = true;
                 Some(Input::Cancel(cause))
             }
+            Job::Block(block) => Some(Input::Blocked(block)),
             Job::Ask(payload) => Some(self.reply(&payload, table)),
             Job::Hook(ticket, call) => Some(self.hook(ticket, &call, table)),
             Job::Inspect(ticket) => Some(self.inspect(ticket, table)),
@@ -183,8 +202,9 @@ impl Seat {
             meant.args = args.unwrap_or(meant.args);
             let meant = *meant;
             let (class, limited) = (self.class(meant, &table.swarm), self.is_limited(meant));
+            let blocked = self.has_lost(meant.tool);
             if let Some(told) = self.told.get_mut(&ticket.call) {
-                (told.class, told.budget) = (class, limited);
+                (told.class, told.budget, told.blocked) = (class, limited, blocked);
             }
         }
         if matches!(verdict, HookVerdict::Rewrite { .. }) && guards {

@@ -63,12 +63,14 @@ pub struct Told {
     pub seen_before: bool,
     /// Whether the turn has a budget of calls.
     pub budget: bool,
+    /// Whether its tool was blocked before it started.
+    pub blocked: bool,
 }
 
 /// Whether an outcome may be the end of a call that was told this.
 pub fn allows(told: &Told, outcome: &Outcome) -> bool {
     let name = outcome.name();
-    if told.changed && told.started {
+    if (told.changed || told.blocked) && told.started {
         return false;
     }
     if told.started && !may_start(told) {
@@ -83,6 +85,9 @@ pub fn allows(told: &Told, outcome: &Outcome) -> bool {
     }
     if outcome.started() {
         return false;
+    }
+    if told.blocked && name == "denied" {
+        return true;
     }
     if name == "cancelled" {
         return told.turn_over;
@@ -154,6 +159,7 @@ mod tests {
             turn_over: false,
             seen_before: false,
             budget: false,
+            blocked: false,
         }
     }
 
@@ -178,5 +184,9 @@ mod tests {
         assert!(!allows(&asked(PersonSaid::No), &Outcome::Replaced));
         assert!(allows(&asked(PersonSaid::Instead), &Outcome::Replaced));
         assert!(!allows(&told(Class::Deny), &Outcome::Replaced));
+        let blocked = Told { blocked: true, ..told(Class::Free) };
+        assert!(allows(&blocked, &denied));
+        let ran = Told { blocked: true, ..ran(End::Good) };
+        assert!(!allows(&ran, &Outcome::Succeeded));
     }
 }

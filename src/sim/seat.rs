@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::below::Under;
 use super::driver::Table;
 use super::oracle::{End, HookSaid, PersonSaid, Told};
-use super::scene::{self, Class, DELEGATING, HANDED};
+use super::scene::{self, Class, DELEGATING, HANDED, SEARCH};
 use super::swarm::{Kind, Swarm};
 use super::workload::Meant;
 use super::world::SimWorld;
@@ -22,6 +22,7 @@ use crate::runtime::turn::driver::{Shown, show};
 use crate::runtime::turn::log::Log;
 use crate::runtime::turn::machine::{Effect, Input, Lent};
 use crate::runtime::turn::{Ticket, Turn};
+use crate::runtime::view::{Block, Blocks};
 use crate::tool::id::ToolId;
 
 /// What is under way.
@@ -30,6 +31,8 @@ pub(super) enum Job {
     Begin(Box<Input>),
     /// A delegate must end, before anything else of it goes on.
     Stop(String),
+    /// A delegate hears that a tool was blocked, before anything else of it goes on.
+    Block(Block),
     Ask(Payload),
     Hook(Ticket, Box<HookCall>),
     Inspect(Ticket),
@@ -46,6 +49,7 @@ impl Job {
         match self {
             Self::Begin(_) => "begin".to_owned(),
             Self::Stop(_) => "stop".to_owned(),
+            Self::Block(block) => format!("block {}", block.tool),
             Self::Ask(_) => "ask".to_owned(),
             Self::Hook(ticket, _) => format!("hook {}", ticket.slot),
             Self::Inspect(ticket) => format!("inspect {}", ticket.slot),
@@ -64,7 +68,7 @@ impl Job {
 
     /// Whether nothing else of its session goes on before it.
     fn is_urgent(&self) -> bool {
-        matches!(self, Self::Begin(_) | Self::Stop(_))
+        matches!(self, Self::Begin(_) | Self::Stop(_) | Self::Block(_))
     }
 }
 
@@ -76,6 +80,10 @@ pub(super) struct Seat {
     pub(super) transcript: Transcript,
     pub(super) failures: BTreeMap<ToolId, u32>,
     pub(super) grants: Grants,
+    pub(super) blocks: Blocks,
+    /// What no request shows any more, and what was blocked, as somebody outside knows it.
+    pub(super) hidden: Blocks,
+    lost: Blocks,
     pub(super) jobs: Vec<Job>,
     pub(super) wakes: Vec<Millis>,
     pub(super) told: BTreeMap<Arc<str>, Told>,
@@ -113,6 +121,9 @@ impl Seat {
             transcript: Transcript::new(),
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            blocks: Blocks::default(),
+            hidden: Blocks::default(),
+            lost: Blocks::default(),
             jobs: Vec::new(),
             wakes: Vec::new(),
             told: BTreeMap::new(),
@@ -151,6 +162,10 @@ impl Seat {
 
     /// One input, with everything that follows from it at once.
     pub(super) fn step(&mut self, input: Input, table: &mut Table<'_>) -> Vec<Effect> {
+        if let Input::Blocked(block) = &input {
+            // What the same step asks with does not show it any more.
+            self.lose(block.tool.clone());
+        }
         let mut lent = Lent {
             resolved: &self.resolved,
             steps: table.steps,
@@ -160,6 +175,7 @@ impl Seat {
             transcript: &mut self.transcript,
             failures: &mut self.failures,
             grants: &mut self.grants,
+            blocks: &mut self.blocks,
         };
         let effects = self.turn.step(input, &mut lent);
         if let (Some(renderer), Some(surfaces)) = (&mut self.renderer, &table.surfaces) {
@@ -181,10 +197,31 @@ impl Seat {
         .map(|(place, _)| place)
     }
 
+    /// A tool was blocked: what has not started must not start.
+    fn lose(&mut self, tool: ToolId) {
+        for (call, told) in &mut self.told {
+            let own = self.meant.get(call).is_some_and(|meant| meant.tool == tool.as_str());
+            told.blocked |= own && !told.started;
+        }
+        self.lost.add(tool);
+    }
+
+    /// Whether a tool was blocked.
+    pub(super) fn has_lost(&self, tool: &str) -> bool {
+        ToolId::parse(tool).is_some_and(|id| self.lost.holds(&id))
+    }
+
+    /// Whether a tool was blocked before the present request.
+    fn is_hidden(&self, tool: &str) -> bool {
+        ToolId::parse(tool).is_some_and(|id| self.hidden.holds(&id))
+    }
+
     /// What a call must come to: a tool that waits can be called once an earlier reply's search
     /// found it, and a delegate has what it was handed.
     pub(super) fn class(&self, meant: Meant, swarm: &Swarm) -> Class {
-        if self.under.is_some() && !HANDED.contains(&meant.tool) {
+        let none_waits = meant.tool == SEARCH && self.is_hidden("cellar.read");
+        let handed = self.under.is_none() || HANDED.contains(&meant.tool);
+        if !handed || none_waits || self.is_hidden(meant.tool) {
             return Class::Unavailable;
         }
         let found = self.has_found("cellar.read");
@@ -235,10 +272,12 @@ impl Seat {
                         turn_over: false,
                         seen_before,
                         budget: self.is_limited(meant),
+                        blocked: self.has_lost(meant.tool),
                     };
                     self.told.insert(Arc::clone(call), told);
                     self.meant.insert(Arc::clone(call), meant);
                 }
+                (Event::ViewCompiled(_), _) => self.hidden.extend(self.lost.iter().cloned()),
                 (Event::ApprovalExpired(_), Some(call)) => {
                     if let Some(told) = self.told.get_mut(call) {
                         told.person.get_or_insert(PersonSaid::Nothing);

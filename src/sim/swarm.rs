@@ -130,6 +130,8 @@ kinds! {
     Surfaces "surfaces",
     /// A sink fails.
     SinkPanics "sink_panics",
+    /// A tool is blocked.
+    Blocks "blocks",
 }
 
 impl Kind {
@@ -137,7 +139,7 @@ impl Kind {
     /// is rare, so that the others do not pay for it.
     fn one_in(self) -> usize {
         match self {
-            Self::Delegates | Self::Surfaces => 8,
+            Self::Delegates | Self::Surfaces | Self::Blocks => 8,
             _ => 2,
         }
     }

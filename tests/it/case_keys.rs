@@ -84,7 +84,7 @@ fn mistakes_of_hooks_and_signals() {
         "signals: [{after: ToolCalStarted, cancel: x}]",
         &["c.yaml:5:19: no event `ToolCalStarted`; did you mean `ToolCallStarted`?"],
     );
-    let one = "a signal is one of cancel, steer, switch and revoke";
+    let one = "a signal is one of cancel, steer, switch, revoke and block";
     check("signals: [{after: BatchOpened}]", &[&format!("c.yaml:5:11: {one}")]);
     check(
         "signals: [{after: BatchOpened, cancel: x, revoke: true}]",

@@ -61,6 +61,31 @@ fn the_command_line_takes_yes_no_and_always_and_its_end_is_a_no() {
     check("none", &format!("{MAIL}\n"), "denied", "ApprovalUnreachable");
 }
 
+#[test]
+fn a_tool_that_is_blocked_is_gone_for_the_rest_of_the_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal.jsonl");
+    let mut child = start("terminal", &journal);
+    let typed =
+        format!("/block mail.snd\n/block mail.send it spams\n/block mail.send\n/tools\n{MAIL}\n");
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    for line in [
+        "no tool `mail.snd`; did you mean `mail.send`?\n",
+        "mail.send is blocked\n",
+        "mail.send is blocked already\n",
+        "mail.send is withheld by blocked: blocked while the session ran\n",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let facts = facts(&journal);
+    let [blocked] = of(&facts, "ToolBlocked")[..] else { panic!("{facts:?}") };
+    let (reason, by) = (&blocked["reason"], &blocked["by"]);
+    assert_eq!((reason, by), (&"blocked: it spams".into(), &"ann".into()));
+    assert!(of(&facts, "ToolCallStarted").is_empty(), "{facts:?}");
+}
+
 /// One exchange with the back-channel.
 fn ask(address: &str, token: &str, request: &str, body: &str) -> Value {
     let mut stream = TcpStream::connect(address).unwrap();

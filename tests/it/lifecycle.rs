@@ -200,7 +200,13 @@ const NO_PLACE: [(&str, &[&str]); 8] = [
     ),
     (
         "no delegate begins",
-        &["widen-child-tools", "widen-child-scopes", "drop-delegate-end", "end-another-delegate"],
+        &[
+            "widen-child-tools",
+            "widen-child-scopes",
+            "drop-delegate-end",
+            "end-another-delegate",
+            "block-before-delegate",
+        ],
     ),
     (
         "nothing leaves by a named surface",

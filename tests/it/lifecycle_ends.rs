@@ -23,6 +23,7 @@ const SEEN: [(&str, &[&str]); 14] = [
             "GrantIssued",
             "GrantUsed",
             "GrantRevoked",
+            "ToolBlocked",
             "ToolVerified",
             "SessionOpened",
             "UserPromptSubmitted",
@@ -113,6 +114,7 @@ const SEEN: [(&str, &[&str]); 14] = [
             "approval_mismatch",
             "budget",
             "grant_revoked",
+            "tool_blocked",
         ],
     ),
     ("blocked by", &["censor", "loop_guard", "repeated_prompt"]),
@@ -120,6 +122,7 @@ const SEEN: [(&str, &[&str]); 14] = [
         "filter",
         &[
             "excluded",
+            "blocked",
             "mcp",
             "risk",
             "narrowed",

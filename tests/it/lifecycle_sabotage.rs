@@ -241,6 +241,12 @@ fn of_intent_and_grants() -> Vec<Sabotage> {
             "do not contain \"denied: the grant was taken back\"",
         ),
         (
+            "what was blocked starts",
+            Steps { is_blocked: |_, _| false, ..REAL },
+            "blocked-between-two-calls",
+            "law blocked-never-runs broken",
+        ),
+        (
             "what was granted lasts for ever",
             Steps {
                 still_permitted: |ready, grants, _| schedule::still_permitted(ready, grants, 0),

@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod blocks;
 mod boxed;
 mod calibration;
 mod case_keys;

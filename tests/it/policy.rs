@@ -123,7 +123,8 @@ fn a_view_is_shared_by_none_that_policy_tells_apart() {
             receipt_key: None,
             views: Arc::clone(&views),
         };
-        let view = resolved.view(&Default::default(), &Default::default(), "", MAY_EXPOSE);
+        let new = (Default::default(), Default::default(), Default::default());
+        let view = resolved.view((&new.0, &new.1, &new.2), "", MAY_EXPOSE);
         view.view.exposed.len()
     });
     assert_eq!(shown, [0, 1, 1, 0]);

@@ -197,6 +197,7 @@ impl Asked {
             rules: &Rules::default(),
             intent: &Intent::default(),
             environment: &environment,
+            blocks: &Default::default(),
             excluded: &BTreeSet::new(),
             availability: &Availability::default(),
             matched: &Matched::default(),

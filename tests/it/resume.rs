@@ -140,7 +140,7 @@ fn rebuilt(cut: &Journal, session: &Session, dialect: Dialect, place: &str) {
     }
 }
 
-fn with_signals(play: &Play, signals: &[(&str, Signal)]) -> Journal {
+pub fn with_signals(play: &Play, signals: &[(&str, Signal)]) -> Journal {
     let mut left: Vec<(String, Signal)> =
         signals.iter().map(|(event, signal)| ((*event).to_owned(), signal.clone())).collect();
     let mut session = play.open();

@@ -31,7 +31,8 @@ fn views_follow(journal: &Journal, bundle: &Resolved) -> usize {
         if let Event::ViewCompiled(fact) = &entry.event {
             let message = state.user.as_ref().map_or("", |said| &said.text);
             let expose = Steps::REAL.may_expose;
-            let view = bundle.view(&state.failures(), &state.activated, message, expose);
+            let failures = state.failures();
+            let view = bundle.view((&failures, &state.activated, &state.blocks), message, expose);
             assert_eq!(view.view.digest, fact.view, "entry {}", entry.seq);
             seen.insert(fact.view);
         }

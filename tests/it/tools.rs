@@ -115,6 +115,7 @@ impl Scene {
             rules: &self.rules,
             intent: &self.intent,
             environment: &self.environment,
+            blocks: &Default::default(),
             excluded: &self.excluded,
             availability: &self.availability,
             matched: &self.availability.matched(&self.message),

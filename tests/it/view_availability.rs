@@ -13,6 +13,7 @@ use proofmark::journal::outcome::Unavailability;
 use proofmark::law::Judge;
 use proofmark::runtime::exec::search;
 use proofmark::runtime::resolved::Resolved;
+use proofmark::runtime::view::Blocks;
 use proofmark::runtime::view::activation::search_tool;
 use proofmark::runtime::view::availability::{Deferred, McpPolicy, RiskCap};
 use proofmark::runtime::view::compile::MAY_EXPOSE;
@@ -355,7 +356,8 @@ fn suites_and_cases_say_what_is_available() {
         fixture::build(&suite, case, "scripted", id, (&shared, &own)).0.resolved
     };
     let view = |resolved: &Resolved, message: &str, activated: &ActivatedSet| {
-        resolved.view(&BTreeMap::new(), activated, message, MAY_EXPOSE)
+        let (failures, blocks) = (BTreeMap::new(), Blocks::default());
+        resolved.view((&failures, activated, &blocks), message, MAY_EXPOSE)
     };
     let (one, two, none) = (resolved(0), resolved(1), ActivatedSet::default());
     let hello = view(&one, "Hello.", &none);

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 use super::ran::Ran;
 use crate::base::world::World;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::BoxFuture;
-use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::{ActivatedSet, Block, Blocks};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 
@@ -33,6 +33,8 @@ pub struct DelegateRequest {
     pub context: Option<String>,
     /// The tools it may have, by id, sorted.
     pub tools: Vec<ToolId>,
+    /// What its parent's session has lost: it may have none of it, by no way.
+    pub blocks: Blocks,
     /// What its parent's searches activated.
     pub activated: ActivatedSet,
     /// The scopes it acts with.
@@ -167,15 +169,18 @@ impl DelegateResult {
     }
 }
 
+/// What a delegate hears from above while it runs: tools that were blocked, and that it must go.
+pub type Above<'a> = (mpsc::UnboundedReceiver<Block>, &'a Notify);
+
 /// Runs delegates.
 pub trait Delegate: Send + Sync {
-    /// Runs one to its end, or until `stop` says that it must go; it is not over before everything
-    /// of it is gone. `world` is its own.
+    /// Runs one to its end, or until it hears that it must go; it is not over before everything of
+    /// it is gone. `world` is its own.
     fn run<'a>(
         &'a self,
         request: DelegateRequest,
         world: Box<dyn World>,
-        stop: &'a Notify,
+        above: Above<'a>,
     ) -> BoxFuture<'a, DelegateResult>;
 }
 
@@ -213,6 +218,7 @@ mod tests {
             evidence,
             context: None,
             tools: Vec::new(),
+            blocks: Blocks::default(),
             activated: ActivatedSet::default(),
             scopes: BTreeSet::new(),
             budget: DelegateBudget { turns: 1, calls: None, tokens: 1, timeout_ms: 1 },

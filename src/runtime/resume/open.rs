@@ -20,7 +20,7 @@ use crate::runtime::state::AgentState;
 use crate::runtime::turn::begin::Begun;
 use crate::runtime::turn::reopen::{Batch, Left, Place, Reopened, Reopening};
 use crate::runtime::turn::steps::Steps;
-use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::{ActivatedSet, Blocks};
 use crate::tool::id::ToolId;
 
 /// A view, and what it depended on.
@@ -29,6 +29,7 @@ struct Seen {
     digest: Option<Digest>,
     failures: BTreeMap<ToolId, u32>,
     activated: ActivatedSet,
+    blocks: Blocks,
 }
 
 /// The open turn, as far as it was read.
@@ -185,6 +186,7 @@ impl<'a> Reading<'a> {
                     digest: Some(fact.view),
                     failures: self.state.failures(),
                     activated: self.state.activated.clone(),
+                    blocks: self.state.blocks.clone(),
                 };
             }
             Event::ModelRequested(_) => open.round += 1,
@@ -283,6 +285,7 @@ impl<'a> Reading<'a> {
                     view: open.seen.digest,
                     failures: open.seen.failures,
                     activated: open.seen.activated,
+                    blocks: open.seen.blocks,
                     requests,
                     slots: reopening,
                 }))

@@ -76,6 +76,10 @@ impl Turn {
         judgement: &Judgement,
         cx: &mut Lent<'_>,
     ) {
+        // Nobody is asked about what cannot start. What needs no question is seen at its start.
+        if self.bars(slot, validated.resolved().tool().id(), cx) {
+            return;
+        }
         let call = self.slots.call(slot);
         let id = cx.world.next_id("apr_");
         let principal = &cx.resolved.principal;

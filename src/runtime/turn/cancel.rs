@@ -126,9 +126,11 @@ impl Turn {
             Stage::Backoff { at, .. } if now >= *at => {
                 if let Stage::Backoff { ready, attempt, ran, .. } = self.slots.take(slot) {
                     // A further attempt needs its authority as much as the first one did.
+                    let tool = ready.permitted().validated().resolved().tool();
+                    let blocked = (cx.steps.is_blocked)(cx.blocks, tool.id());
                     match (cx.steps.still_permitted)(&ready, cx.grants, now) {
-                        Ok(()) => self.launch(slot, (ready, attempt + 1), None, cx),
-                        Err(_) => self.conclude(slot, ready, *ran, cx),
+                        Ok(()) if !blocked => self.launch(slot, (ready, attempt + 1), None, cx),
+                        _ => self.conclude(slot, ready, *ran, cx),
                     }
                 }
             }

@@ -17,7 +17,7 @@ use crate::runtime::resolved::CompiledView;
 use crate::runtime::sandbox::adapter::{Adapter, Builtin};
 use crate::tool::descriptor::{ContextInheritance, Subagent};
 
-const DELEGATE: Adapter = Adapter::Builtin(Builtin::Delegate);
+pub(super) const DELEGATE: Adapter = Adapter::Builtin(Builtin::Delegate);
 /// How much of the user's message a delegate inherits, in Unicode scalar values.
 const SUMMARY: usize = 1_000;
 /// How much of one artifact a delegate inherits, in Unicode scalar values.
@@ -87,6 +87,8 @@ impl Turn {
         if let Some(calls) = budget.calls {
             self.lent.insert(Arc::clone(&ticket.call), calls);
         }
+        let mut tools = (cx.steps.delegated)(tool, &view.view);
+        tools.retain(|id| !(cx.steps.is_blocked)(cx.blocks, id));
         let request = DelegateRequest {
             child: child_of(cx.log.session(), ticket),
             agent: subagent.agent_id.as_str().into(),
@@ -94,7 +96,8 @@ impl Turn {
             constraints,
             evidence,
             context,
-            tools: (cx.steps.delegated)(tool, &view.view),
+            tools,
+            blocks: cx.blocks.clone(),
             activated: self.activated.clone(),
             scopes: cx.resolved.principal.scopes.clone(),
             budget,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Held, PoisonError};
 
-use tokio::sync::{Mutex, Notify, mpsc};
+use tokio::sync::{Mutex, mpsc};
 
 use super::driver::{Parties, Shown, Signal, drive};
 use super::log::{Log, opening};
@@ -19,7 +19,9 @@ use crate::journal::outcome::{Blame, Fault};
 use crate::journal::{Entry, Event, Journal};
 use crate::runtime::BoxFuture;
 use crate::runtime::dialect::{Message, Transcript};
-use crate::runtime::exec::delegate::{Delegate, DelegateRequest, DelegateResult, DelegateStatus};
+use crate::runtime::exec::delegate::{
+    Above, Delegate, DelegateRequest, DelegateResult, DelegateStatus,
+};
 use crate::runtime::exec::mcp::Links;
 use crate::runtime::exec::{Acts, Workspace};
 use crate::runtime::guard::{Approver, Envelope, Grants, Hook};
@@ -27,6 +29,7 @@ use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
 use crate::runtime::resolved::{Knobs, Resolved};
 use crate::runtime::surface::{Limits, Renderer, Sinks};
+use crate::runtime::view::Blocks;
 use crate::tool::intent::Intent;
 
 /// How deep delegates may stand below a session.
@@ -76,13 +79,13 @@ impl Delegate for Nested<'_> {
         &'a self,
         request: DelegateRequest,
         world: Box<dyn World>,
-        stop: &'a Notify,
+        above: Above<'a>,
     ) -> BoxFuture<'a, DelegateResult> {
         Box::pin(async move {
             let known = self.agents.contains_key(&request.agent);
             match refusal(&request, (self.depth, known)) {
                 Some(refused) => refused,
-                None => self.session(&request, world, stop).await,
+                None => self.session(&request, world, above).await,
             }
         })
     }
@@ -104,13 +107,14 @@ impl Nested<'_> {
         &self,
         request: &DelegateRequest,
         mut world: Box<dyn World>,
-        stop: &Notify,
+        above: Above<'_>,
     ) -> DelegateResult {
         let bundle = bundle(self.resolved, request);
         let mut log = Log::new(Arc::clone(&request.child));
         opening(&mut log, &mut *world, &bundle, self.channel);
         let mut transcript = Transcript::new();
         let (mut failures, mut grants) = (BTreeMap::new(), Grants::default());
+        let mut blocks = Blocks::default();
         let mut lent = Lent {
             resolved: &bundle,
             steps: self.steps,
@@ -120,10 +124,11 @@ impl Nested<'_> {
             transcript: &mut transcript,
             failures: &mut failures,
             grants: &mut grants,
+            blocks: &mut blocks,
         };
         let below = Held::default();
         let own = Nested { resolved: &bundle, children: &below, depth: self.depth + 1, ..*self };
-        let ended = own.turn(request, &mut lent, stop).await;
+        let ended = own.turn(request, &mut lent, above).await;
         let mut records = below.into_inner().unwrap_or_else(PoisonError::into_inner);
         records.push(log.journal);
         let result = result(request, ended, (&records, &transcript));
@@ -132,7 +137,12 @@ impl Nested<'_> {
     }
 
     /// The one turn of the delegate that this stands for.
-    async fn turn(&self, request: &DelegateRequest, cx: &mut Lent<'_>, stop: &Notify) -> Ended {
+    async fn turn(
+        &self,
+        request: &DelegateRequest,
+        cx: &mut Lent<'_>,
+        (mut above, stop): Above<'_>,
+    ) -> Ended {
         let (send, mut signals) = mpsc::unbounded_channel();
         let secrets = self.secrets.clone();
         let mut renderer = Renderer::new(self.limits, INGRESS, &request.agent, secrets);
@@ -155,15 +165,19 @@ impl Nested<'_> {
         let (turn, first) = beginning(request, cx.resolved);
         let mut work = Box::pin(caught(drive(turn, first, parties, cx)));
         let mut stopped = false;
-        let end = tokio::select! {
-            biased;
-            () = stop.notified() => {
-                stopped = true;
-                // The turn takes it before anything else; it is over when its calls are gone.
-                let _there = send.send(Signal::Cancel(PARENT_GONE.to_owned()));
-                work.as_mut().await
+        let end = loop {
+            // The turn takes what comes from above before anything else.
+            tokio::select! {
+                biased;
+                () = stop.notified() => {
+                    stopped = true;
+                    // It is over when its calls are gone.
+                    let _there = send.send(Signal::Cancel(PARENT_GONE.to_owned()));
+                    break work.as_mut().await;
+                }
+                Some(block) = above.recv() => drop(send.send(Signal::Block(block))),
+                end = work.as_mut() => break end,
             }
-            end = work.as_mut() => end,
         };
         drop(work);
         cx.log.set_turn(None);
@@ -198,7 +212,7 @@ pub fn bundle(parent: &Resolved, request: &DelegateRequest) -> Resolved {
         principal: Principal { scopes, ..parent.principal.clone() },
         rules: Arc::clone(&parent.rules),
         environment: parent.environment.clone(),
-        excluded: parent.excluded.clone(),
+        excluded: parent.excluded.iter().chain(request.blocks.iter()).cloned().collect(),
         availability: Arc::new(parent.availability.delegated(&allowed)),
         knobs: Knobs {
             iteration_cap: budget.turns,

@@ -20,6 +20,7 @@ use crate::runtime::exec::{self, Acts, Delegate, Ended, Workspace};
 use crate::runtime::guard::{Approver, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
 use crate::runtime::surface::{Emission, Renderer, Sinks};
+use crate::runtime::view::Block;
 
 /// What may come from outside while a turn runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum Signal {
     Switch(String),
     /// This grant is taken back, by this person.
     Revoke(String, String),
+    /// This tool may not start any more.
+    Block(Block),
 }
 
 /// Looks at every entry as it is recorded, and may answer with a signal.
@@ -80,6 +83,8 @@ enum Job {
 struct Work<'a> {
     job: Job,
     stop: Arc<Notify>,
+    /// Reaches the turn of a delegate.
+    below: Option<mpsc::UnboundedSender<Block>>,
     future: BoxFuture<'a, Input>,
 }
 
@@ -115,6 +120,7 @@ pub async fn drive(
                 Effect::AbandonAsk => work.retain(|one| one.job != Job::Ask),
                 Effect::Withdraw(id) => work.retain(|one| one.job != Job::Prompt(id.clone())),
                 Effect::Abort(ticket) => abort(&mut work, &ticket),
+                Effect::Block(ticket, block) => pass_on(&work, &ticket, &block),
                 effect => work.extend(others.begin(effect, cx.world)),
             }
         }
@@ -157,6 +163,7 @@ fn outside(signal: Signal) -> Input {
         Signal::Steer(text) => Input::Steered(text),
         Signal::Switch(to) => Input::Switched(to.into()),
         Signal::Revoke(grant, by) => Input::Revoked(grant, by),
+        Signal::Block(block) => Input::Blocked(block),
     }
 }
 
@@ -164,6 +171,13 @@ fn outside(signal: Signal) -> Input {
 fn abort(work: &mut Vec<Work<'_>>, ticket: &Ticket) {
     let under = Job::Under(ticket.clone());
     work.iter().filter(|one| one.job == under).for_each(|one| one.stop.notify_one());
+}
+
+/// What holds for a session holds for its delegates. One that is over needs no telling.
+fn pass_on(work: &[Work<'_>], ticket: &Ticket, block: &Block) {
+    let under = Job::Under(ticket.clone());
+    let below = work.iter().filter(|one| one.job == under).filter_map(|one| one.below.as_ref());
+    below.for_each(|below| drop(below.send(block.clone())));
 }
 
 /// The next input: signals first, then whatever work ends, then the clock.
@@ -212,6 +226,7 @@ impl<'a> Others<'a> {
     /// Work for an effect; none for effects that are done at once.
     fn begin(&self, effect: Effect, world: &mut dyn World) -> Option<Work<'a>> {
         let stop = Arc::new(Notify::new());
+        let mut below = None;
         let (job, future): (Job, BoxFuture<'a, Input>) = match effect {
             Effect::Ask(name, payload) => {
                 let provider = self.providers.get(&name);
@@ -263,9 +278,11 @@ impl<'a> Others<'a> {
             }
             Effect::Delegate(ticket, request) => {
                 let (delegate, own) = (self.delegate, world.fork());
+                let (send, above) = mpsc::unbounded_channel();
+                below = Some(send);
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
-                    let result = delegate.run(*request, own, &stopped).await;
+                    let result = delegate.run(*request, own, (above, &stopped)).await;
                     Input::Delegated(ticket, Box::new(result))
                 };
                 (Job::Under(under), Box::pin(future))
@@ -273,10 +290,11 @@ impl<'a> Others<'a> {
             Effect::AbandonAsk
             | Effect::Withdraw(_)
             | Effect::Abort(_)
+            | Effect::Block(..)
             | Effect::Wake(_)
             | Effect::Return(_) => return None,
         };
-        Some(Work { job, stop, future })
+        Some(Work { job, stop, below, future })
     }
 }
 

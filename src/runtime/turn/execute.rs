@@ -99,6 +99,10 @@ impl Turn {
     /// call run meanwhile.
     fn start(&mut self, slot: usize, cx: &mut Lent<'_>) {
         let Stage::Queued(ready) = self.slots.take(slot) else { return };
+        let tool = Arc::clone(ready.permitted().validated().resolved().tool());
+        if self.bars(slot, tool.id(), cx) {
+            return;
+        }
         let now = cx.world.now();
         if let Err((by, why)) = (cx.steps.still_permitted)(&ready, cx.grants, now) {
             return self.deny(slot, by, why.to_owned(), cx);
@@ -124,6 +128,10 @@ impl Turn {
         operand: Option<Digest>,
         cx: &mut Lent<'_>,
     ) {
+        let tool = Arc::clone(ready.permitted().validated().resolved().tool());
+        if self.bars(slot, tool.id(), cx) {
+            return;
+        }
         if (cx.steps.same_operand)(ready.permitted().validated(), operand) {
             return self.launch(slot, (ready, 1), operand, cx);
         }
@@ -169,7 +177,7 @@ impl Turn {
         if let Some(view) = self.view.clone() {
             let effect = match self.hand_over(&ticket, (&ready, &view), cx) {
                 Some(request) => Effect::Delegate(ticket, Box::new(request)),
-                None => Effect::Start(ticket, ready, view),
+                None => Effect::Start(ticket, ready, Self::searched(view, cx)),
             };
             self.out.push(effect);
         }
@@ -298,8 +306,10 @@ impl Turn {
     /// What a search found can be called from the next request on. It grants nothing: policy has
     /// its say then as ever.
     fn activate(&mut self, slot: usize, found: &[ToolId], query: Option<&str>, cx: &mut Lent<'_>) {
+        let free = |id: &&ToolId| !(cx.steps.is_blocked)(cx.blocks, id);
+        let found: Vec<ToolId> = found.iter().filter(free).cloned().collect();
         let Some(compiled) = self.view.clone().filter(|_| !found.is_empty()) else { return };
-        for tool_id in (cx.steps.activate)(&mut self.activated, found, &compiled.view) {
+        for tool_id in (cx.steps.activate)(&mut self.activated, &found, &compiled.view) {
             let query = query.map(str::to_owned);
             cx.call(&self.slots.call(slot), ToolActivated { tool_id, query });
         }

@@ -24,7 +24,7 @@ use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready};
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
-use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::{ActivatedSet, Block, Blocks};
 use crate::tool::id::ToolId;
 
 /// What can happen to a turn.
@@ -64,6 +64,8 @@ pub enum Input {
     Switched(Arc<str>),
     /// A grant was taken back, by this person.
     Revoked(String, String),
+    /// A tool was blocked.
+    Blocked(Block),
     /// Somebody other than a model proposes this one call, and no model is asked.
     Propose(Box<Proposal>),
     /// The process that ran the turn is gone; what it left open goes on.
@@ -92,6 +94,8 @@ pub enum Effect {
     /// Tear down whatever runs under this ticket. A call answers with `TornDown`, or with
     /// `Finished` when it was faster; a hook or an inspection is dropped.
     Abort(Ticket),
+    /// Tell the delegate that runs under this ticket that a tool was blocked.
+    Block(Ticket, Block),
     /// Send `Elapsed` at this time.
     Wake(Millis),
     /// The turn is over.
@@ -147,6 +151,8 @@ pub struct Lent<'a> {
     pub failures: &'a mut BTreeMap<ToolId, u32>,
     /// Standing authority.
     pub grants: &'a mut Grants,
+    /// Tools that were blocked.
+    pub blocks: &'a mut Blocks,
 }
 
 impl Lent<'_> {
@@ -250,6 +256,7 @@ impl Turn {
             Input::Steered(text) => self.steered(&text, cx),
             Input::Switched(to) => self.switched(to, cx),
             Input::Revoked(grant, by) => self.revoked(&grant, by, cx),
+            Input::Blocked(block) => self.blocked(block, cx),
             Input::Propose(proposal) => self.propose(*proposal, cx),
             Input::Resume(reopened) => self.resume(*reopened, cx),
         }
@@ -294,7 +301,8 @@ impl Turn {
     /// What may be seen from here on.
     pub(super) fn compile(&mut self, cx: &mut Lent<'_>) -> Arc<CompiledView> {
         let (activated, message) = (&self.activated, &self.message);
-        let compiled = cx.resolved.view(cx.failures, activated, message, cx.steps.may_expose);
+        let state = (&*cx.failures, activated, &*cx.blocks);
+        let compiled = cx.resolved.view(state, message, cx.steps.may_expose);
         cx.fact(ViewCompiled {
             view: compiled.view.digest,
             exposed: Arc::clone(&compiled.view.exposed),

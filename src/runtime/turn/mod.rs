@@ -11,7 +11,9 @@
 //! Delegated(ticket, result)   Delegate(ticket, request)         -> a session of its own
 //! TornDown(ticket)            Abort(ticket)                     -> whoever runs under it
 //! Elapsed                     Wake(at)                          -> clock
-//! Cancel, Steered, Switched, Revoked                            <- outside
+//! Cancel, Steered, Switched                                     <- outside
+//! Revoked(grant, by)                                            <- outside
+//! Blocked(block)              Block(ticket, block)              -> the delegate under it
 //! Propose(proposal)                                             <- whoever is no model
 //! Resume(reopened)                                              <- a journal
 //!                             Return(end)
@@ -22,13 +24,14 @@
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
 //! `begin`, `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it
-//! runs), `child` (what a delegate is given), `cancel`, `control` (circles), `append`, `pin`,
-//! `reopen` (a turn that outlived its process), then `driver` and `delegate` (a session inside a
-//! session).
+//! runs), `child` (what a delegate is given), `cancel`, `block`, `control` (circles), `append`,
+//! `pin`, `reopen` (a turn that outlived its process), then `driver` and `delegate` (a session
+//! inside a session).
 
 pub mod append;
 mod authority;
 pub mod begin;
+mod block;
 mod cancel;
 mod child;
 pub mod control;

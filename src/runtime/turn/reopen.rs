@@ -36,7 +36,7 @@ use crate::runtime::evidence::Pending;
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Envelope, HookSpec, HookVerdict};
 use crate::runtime::state::StatePatch;
-use crate::runtime::view::ActivatedSet;
+use crate::runtime::view::{ActivatedSet, Blocks};
 use crate::tool::id::ToolId;
 
 /// How a call that ran was torn down.
@@ -117,6 +117,8 @@ pub struct Batch {
     pub failures: BTreeMap<ToolId, u32>,
     /// What had been activated by then.
     pub activated: ActivatedSet,
+    /// What had been blocked by then.
+    pub blocks: Blocks,
     /// Requests that are not recorded yet.
     pub requests: Vec<(Arc<str>, ToolCallRequested)>,
     /// Its calls, in model order.
@@ -276,9 +278,10 @@ impl Turn {
     }
 
     fn reopen_batch(&mut self, batch: Batch, cancelled: Option<(String, bool)>, cx: &mut Lent<'_>) {
-        let Batch { id, view, failures, activated, requests, slots } = batch;
+        let Batch { id, view, failures, activated, blocks, requests, slots } = batch;
         let message = Arc::clone(&self.message);
-        let compiled = cx.resolved.view(&failures, &activated, &message, cx.steps.may_expose);
+        let state = (&failures, &activated, &blocks);
+        let compiled = cx.resolved.view(state, &message, cx.steps.may_expose);
         let same = view.is_none_or(|view| view == compiled.view.digest);
         self.view = Some(compiled);
         self.batch = id;

@@ -28,7 +28,7 @@ use crate::runtime::guard::{
 use crate::runtime::policy::{self, Judgement, Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::view::compile::MayExpose;
-use crate::runtime::view::{ActivatedSet, View, delegated};
+use crate::runtime::view::{ActivatedSet, Blocks, View, delegated};
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
 use crate::tool::schema::ArgumentError;
@@ -66,6 +66,8 @@ pub struct Steps {
     pub plan_dispatch: fn(&Batch, &Knobs) -> Dispatch,
     /// Step 6: whether two calls may not run at the same time.
     pub conflict: fn(&Registered, &Registered) -> bool,
+    /// Steps 5h and 7: whether a tool was blocked since its view was compiled.
+    pub is_blocked: fn(&Blocks, &ToolId) -> bool,
     /// Step 7: whether a started call still has its authority; the reason when it has not.
     pub still_permitted: fn(&Ready, &Grants, Millis) -> Result<(), schedule::Void>,
     /// Step 7: whether the file that would run now is the one that was approved.
@@ -122,6 +124,7 @@ impl Steps {
         duplicate: repeat::duplicate,
         plan_dispatch: schedule::plan_dispatch,
         conflict: schedule::conflict,
+        is_blocked: Blocks::holds,
         still_permitted: schedule::still_permitted,
         same_operand: Validated::is_bound_to,
         retry: schedule::retry,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::activation::{ActivatedSet, is_search};
 use super::availability::Availability;
+use super::block::Blocks;
 use super::group::{self, GroupMode, Matched, Standing};
 use super::lease::{Lease, View};
 use super::scope::{EXCLUDED, KeptOut, scoped};
@@ -78,6 +79,8 @@ pub struct ViewRequest<'a> {
     pub environment: &'a Environment,
     /// Names kept out by hand.
     pub excluded: &'a BTreeSet<ToolId>,
+    /// What was blocked while the session ran.
+    pub blocks: &'a Blocks,
     /// What the run allows beside that.
     pub availability: &'a Availability,
     /// The dynamic groups that the turn's message names.
@@ -117,6 +120,7 @@ pub fn compile(request: &ViewRequest<'_>) -> View {
     let (mut candidates, mut searches, mut withheld) = (Vec::new(), Vec::new(), Vec::new());
     let mut waiting = Vec::new();
     let scope = scoped(request.registry, request.availability, request.excluded);
+    let scope = scope.without(request.blocks);
     for (tool, kept) in scope.into_all() {
         match kept.map_or_else(|| admit(tool, request), Err) {
             Ok(search) if is_search(tool) => searches.push(search),

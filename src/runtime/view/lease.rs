@@ -9,6 +9,7 @@ use crate::base::problem::nearest;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::Registered;
+use crate::tool::id::ToolId;
 
 /// A tool under the name it has in a request.
 #[derive(Debug, Clone)]
@@ -56,6 +57,13 @@ impl View {
     pub fn waits(&self, name: &str) -> Option<&Lease> {
         let named = |lease: &&Lease| lease.name == name || lease.tool.id().as_str() == name;
         self.waiting.iter().find(named)
+    }
+
+    /// The same, in which only these of the deferred tools wait.
+    #[must_use]
+    pub fn waiting_for(&self, free: impl Fn(&ToolId) -> bool) -> Self {
+        let waiting = self.waiting.iter().filter(|lease| free(lease.tool.id())).cloned();
+        Self { waiting: waiting.collect(), ..self.clone() }
     }
 
     /// What the model is told of a name that cannot be called. It is the same text for all

@@ -6,10 +6,11 @@
 //!
 //! `scope` says what exists for a run, `availability` how that is configured (`pattern`, `group`),
 //! `activation` what became of deferred tools, `compile` puts a view together, `lease` is one,
-//! `delegation` says what of it a delegate gets.
+//! `delegation` says what of it a delegate gets, `block` what a session has lost.
 
 pub mod activation;
 pub mod availability;
+pub mod block;
 pub mod compile;
 pub mod delegation;
 pub mod group;
@@ -19,6 +20,7 @@ pub mod scope;
 
 pub use activation::ActivatedSet;
 pub use availability::Availability;
+pub use block::{Block, Blocks};
 pub use compile::{Environment, ViewRequest, compile};
 pub use delegation::delegated;
 pub use group::Matched;

@@ -1,12 +1,13 @@
 //! The scoped registry: bundle, MCP policy, risk cap and narrowing intersected, less what is
-//! excluded. This is the one place that says so; requests, activation, execution and delegates
-//! all follow from it.
+//! excluded or blocked. This is the one place that says so; requests, activation, execution and
+//! delegates all follow from it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::activation::is_search;
 use super::availability::Availability;
+use super::block::Blocks;
 use super::pattern;
 use crate::runtime::catalog::{Registered, Registry};
 use crate::tool::id::ToolId;
@@ -19,6 +20,9 @@ pub const MCP: &str = "mcp";
 pub const RISK: &str = "risk";
 /// Filter of tools that a narrowing does not name.
 pub const NARROWED: &str = "narrowed";
+
+/// Filter of tools that were blocked while the session ran.
+pub const BLOCKED: &str = "blocked";
 
 /// Why a tool is kept out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +53,18 @@ impl<'a> Scoped<'a> {
 
     pub(super) fn into_all(self) -> Vec<(&'a Arc<Registered>, Option<KeptOut>)> {
         self.tools
+    }
+
+    /// The same less what the session has lost meanwhile; no list has a say in that.
+    #[must_use]
+    pub fn without(mut self, blocks: &Blocks) -> Self {
+        let inside = |(tool, kept): &&mut (&Arc<Registered>, Option<KeptOut>)| {
+            kept.is_none() && blocks.holds(tool.id())
+        };
+        for (_, kept) in self.tools.iter_mut().filter(inside) {
+            *kept = Some(KeptOut::new(BLOCKED, "blocked while the session ran"));
+        }
+        self
     }
 
     /// The tools inside.

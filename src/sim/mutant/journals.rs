@@ -14,6 +14,7 @@ macro_rules! mutants {
 
 mod authority;
 mod available;
+mod block;
 mod dispatch;
 mod evidence;
 mod guard;
@@ -175,7 +176,6 @@ const CORE: &[Mutant] = mutants! {
     "registered-version" {
         "retarget-start-version" => lifecycle::retarget_start_version,
         "rename-start" => lifecycle::rename_start,
-        "block-what-ran" => lifecycle::block_what_ran,
     }
     "one-result-per-call" {
         "drop-settle" => lifecycle::drop_settle,

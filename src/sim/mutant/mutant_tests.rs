@@ -229,9 +229,9 @@ const GUARDED: &str = "open scopes=mail,files; cat a,b,c,d,e; norm m source=mcp;
     fin 45 ok; set 45 succeeded; app 45; end; user; view a,b; model; req 51 a, 52 b, 53 a, \
     54 b; val 51; pol 51 ask; ask 51; late 51; set 51 denied; val 52; pol 52 ask; ask 52; \
     gone 52; set 52 denied; val 53; pol 53 ask; ask 53; no 53; set 53 denied; val 54; pol 54 \
-    ask; ask 54; edit 54; set 54 replaced; app 51,52,53,54; end; @n open approver=none; @n \
-    user; @n view a; @n model; @n req 1 a; @n val 1; @n pol 1 ask; @n ask 1; @n gone 1; @n \
-    set 1 denied; @n app 1; @n end";
+    ask; ask 54; edit 54; set 54 replaced; app 51,52,53,54; end; block d \
+    by=ann; @n open approver=none; @n user; @n view a; @n model; @n req 1 a; @n val 1; @n \
+    pol 1 ask; @n ask 1; @n gone 1; @n set 1 denied; @n app 1; @n end";
 
 #[test]
 fn every_mutant_finds_a_place_in_a_whole_session_and_is_caught_there() {

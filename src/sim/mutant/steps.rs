@@ -212,6 +212,7 @@ const TABLE: &[StepMutant] = mutants! {
         "hand-over-all-that-is-shown" ["oracle"] {
             delegated: |_, view| view.leases.iter().map(id).collect()
         }
+        "blind-to-blocks" ["blocked-never-runs"] { is_blocked: |_, _| false }
         "find-nothing" ["activation-grants-nothing", "oracle"] {
             activate: |_, found, _| found.to_vec()
         }

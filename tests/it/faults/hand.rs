@@ -19,6 +19,7 @@ use proofmark::runtime::turn::log::Log;
 use proofmark::runtime::turn::machine::{Effect, Input, Lent};
 use proofmark::runtime::turn::steps::Steps;
 use proofmark::runtime::turn::{Ticket, Turn, TurnEnd};
+use proofmark::runtime::view::Blocks;
 use proofmark::tool::id::ToolId;
 
 use super::scene::{Clock, Play, calls, lawful};
@@ -41,6 +42,7 @@ pub struct Hand {
     secrets: SecretSet,
     failures: BTreeMap<ToolId, u32>,
     grants: Grants,
+    blocks: Blocks,
 }
 
 impl Hand {
@@ -73,6 +75,7 @@ impl Hand {
             log,
             failures: BTreeMap::new(),
             grants: Grants::default(),
+            blocks: Blocks::default(),
         };
         hand.begin();
         hand
@@ -103,6 +106,7 @@ impl Hand {
             transcript: &mut self.transcript,
             failures: &mut self.failures,
             grants: &mut self.grants,
+            blocks: &mut self.blocks,
         };
         for effect in self.turn.step(input, &mut lent) {
             assert_eq!(self.end, None, "{effect:?} is wanted after the end");
@@ -115,7 +119,8 @@ impl Hand {
                 Effect::Start(ticket, ready, _) => self.started.push((ticket, ready)),
                 Effect::Abort(ticket) => self.aborted.push(ticket),
                 Effect::Return(end) => self.end = Some(end),
-                Effect::AbandonAsk | Effect::Wake(_) | Effect::Delegate(..) => {}
+                Effect::AbandonAsk | Effect::Wake(_) | Effect::Block(..) | Effect::Delegate(..) => {
+                }
             }
         }
         if self.end.is_some() {

@@ -11,7 +11,7 @@ use crate::faults::record::about;
 use crate::faults::scene::Play;
 
 /// A turn with these tools.
-fn hand(tools: Vec<Descriptor>) -> Hand {
+pub fn hand(tools: Vec<Descriptor>) -> Hand {
     Hand::new(Play::new(tools, Vec::new()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::digest::Hasher;
-use crate::journal::event::catalog::{GrantUsed, ToolBlocked};
+use crate::journal::event::catalog::GrantUsed;
 use crate::journal::outcome::Outcome;
 use crate::tool::effect::EffectClass;
 
@@ -25,12 +25,6 @@ pub(super) fn rename_start(record: &Record<'_>) -> Maybe {
     let at = start(record, |(at, fact)| record.started_tool(at, fact).map(|_| at))?;
     let name = ToolId::sanitized("never.registered");
     record.alter(at, |fact: &mut ToolCallStarted| fact.tool_id = Some(name))
-}
-
-pub(super) fn block_what_ran(record: &Record<'_>) -> Maybe {
-    let (at, tool) = start(record, |(at, fact)| Some((at, record.started_tool(at, fact)?)))?;
-    let (tool_id, reason) = (tool.clone(), "its definition changed".into());
-    record.insert(at, false, ToolBlocked { tool_id, reason, by: None })
 }
 
 pub(super) fn drop_settle(record: &Record<'_>) -> Maybe {

@@ -1,6 +1,6 @@
 //! The table of record mutants about guards, approvals, availability, what an outcome says.
 
-use super::{authority, available, guard, registered};
+use super::{authority, available, block, guard, registered};
 use crate::sim::mutant::Mutant;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -59,6 +59,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "revoke-before-start" => authority::revoke_before_start,
         "revoke-before-retry" => authority::revoke_before_retry,
         "advance-revocation" => authority::advance_revocation,
+    }
+    "blocked-never-runs" {
+        "block-before-start" => block::before_start,
+        "block-before-retry" => block::before_retry,
+        "block-before-view" => block::before_view,
+        "block-before-delegate" => block::before_delegate,
+        "advance-block" => block::advance,
     }
     "outcome-tells-truth" {
         "blame-policy-for-arguments" => authority::blame_policy_for_arguments,
