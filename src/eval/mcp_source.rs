@@ -50,6 +50,9 @@ pub struct McpSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Sandbox")]
     pub sandbox: Option<Sandbox>,
+    /// What becomes of tools that the server adds while it runs.
+    #[serde(default, skip_serializing_if = "NewTools::is_withheld")]
+    pub new_tools: NewTools,
     /// What the server may ask of its client; nothing by default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Asking>,
@@ -69,6 +72,23 @@ pub enum Calls {
 impl Calls {
     fn is_simulated(&self) -> bool {
         *self == Self::Simulated
+    }
+}
+
+/// What becomes of tools that an MCP server adds while a trial runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NewTools {
+    /// Nobody has looked at them: they are recorded and not shown.
+    #[default]
+    Withheld,
+    /// They are shown from the next turn on.
+    Offered,
+}
+
+impl NewTools {
+    fn is_withheld(&self) -> bool {
+        *self == Self::Withheld
     }
 }
 
@@ -141,6 +161,7 @@ impl McpSource {
                 ..Sandbox::default()
             }),
             deadlines: Deadlines::default(),
+            offers_new: self.new_tools == NewTools::Offered,
             secrets,
         }
     }

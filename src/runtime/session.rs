@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex as Held, PoisonError};
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 
+use super::catalog::source::mcp;
+use super::catalog::{Registered, Registry};
 use super::dialect::{RawCall, Transcript};
 use super::exec::mcp::Links;
 use super::exec::{Acts, Workspace};
@@ -30,8 +32,9 @@ use super::view::{Block, Blocks};
 use crate::base::secret::SecretSet;
 use crate::base::world::{RealWorld, World};
 use crate::journal::Journal;
-use crate::journal::event::catalog::GrantRevoked;
+use crate::journal::event::catalog::{GrantRevoked, ToolDiscovered};
 use crate::journal::event::turn::ProviderFault;
+use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
 
 /// Everything a session is made of.
@@ -85,6 +88,13 @@ impl Parts {
             simulated: Acts::default(),
         }
     }
+}
+
+/// The registry of a bundle with more tools; `None` where there are none, or one does not compile.
+fn registry_with(resolved: &Resolved, new: &[Descriptor]) -> Option<Registry> {
+    let known = resolved.registry.iter().map(|tool| tool.descriptor.clone());
+    let all: Vec<Descriptor> = known.chain(new.iter().cloned()).collect();
+    (!new.is_empty()).then(|| Registry::new(all).ok()).flatten()
 }
 
 /// The channel of messages that name no ingress.
@@ -210,8 +220,53 @@ impl Session {
         watch: Watch<'_>,
     ) -> TurnEnd {
         self.go_on(watch).await;
+        self.hear().await;
         let provider = Arc::clone(&self.provider);
         self.drive(Input::Begin { text, envelope, provider }, watch).await
+    }
+
+    /// What MCP servers said of their lists since the last turn. A tool that became another one, or
+    /// is gone, is blocked: nobody has looked at it as it is now. One that is new is recorded, and
+    /// joins the tools of the turns that follow where its server may offer such.
+    async fn hear(&mut self) {
+        for news in self.links.news().await {
+            let registry = &self.resolved.registry;
+            let own = |tool: &&Arc<Registered>| {
+                tool.descriptor.source.server_id.as_deref() == Some(&*news.server.id)
+            };
+            let mut lost = Vec::new();
+            for tool in registry.iter().filter(own) {
+                let now = news.tools.iter().find(|one| one.tool_id == *tool.id());
+                let pinned = mcp::definition(&tool.descriptor);
+                match now.map(mcp::definition) {
+                    Some(now) if now == pinned => {}
+                    Some(now) => lost.push((
+                        tool.id().clone(),
+                        format!("its server changed what it is, from {pinned} to {now}"),
+                    )),
+                    None => lost.push((
+                        tool.id().clone(),
+                        "its server does not offer it any more".to_owned(),
+                    )),
+                }
+            }
+            let new = news.tools.iter().filter(|one| registry.get(&one.tool_id).is_none());
+            let new: Vec<Descriptor> = new.cloned().collect();
+            for (tool, why) in lost {
+                self.block(tool, &why, &format!("the pins of {}", news.server.id));
+            }
+            let mut joined = registry_with(&self.resolved, &new);
+            for tool in new {
+                let fact = ToolDiscovered { tool_id: tool.tool_id, source: Some("mcp".to_owned()) };
+                self.log.fact(&mut *self.world, fact);
+            }
+            let offered = news.server.offers_new && self.resolved.environment.evaluation;
+            if let Some(registry) = joined.take().filter(|_| offered) {
+                let (registry, views) = (Arc::new(registry), Arc::default());
+                let resolved = Resolved { registry, views, ..Resolved::clone(&self.resolved) };
+                self.renew(Arc::new(resolved));
+            }
+        }
     }
 
     /// Ends the turn that was open when the session was resumed; `None` when there was none.

@@ -28,6 +28,9 @@ pub struct McpServer {
     pub sandbox: Sandbox,
     /// How long its parts may take.
     pub deadlines: Deadlines,
+    /// Whether tools that it adds while it runs are offered from the next turn on, in evaluations;
+    /// elsewhere a tool is verified first.
+    pub offers_new: bool,
     /// Values in its environment or headers that nobody is to see.
     pub secrets: Vec<Secret>,
 }

@@ -10,7 +10,7 @@ use proofmark::runtime::turn::driver::Signal;
 use serde_json::{Value, json};
 
 use super::Row;
-use super::record::{count, outcomes, shown};
+use super::record::{count, outcomes, requests, shown};
 use super::scene::{Play, Says, ask, lawful, runtime, say};
 use crate::served::{Answer, Served, http, python, reading};
 
@@ -49,6 +49,86 @@ pub const ROWS: &[Row] = &[
         lawful(&journal);
         assert_eq!(outcomes(&journal), ["srv_slow interrupted"]);
         assert_eq!(served.count("cancelled"), 1, "{:?}", served.notes());
+    }),
+    ("B145", || {
+        // The server adds a tool and says so, thrice in a burst; it is asked once.
+        let body = r#"
+def call(m):
+    if len(TOOLS) == 1:
+        TOOLS.append(dict(TOOLS[0], name="query"))
+        for _ in range(3):
+            notify("notifications/tools/list_changed")
+    answer(m, text("done"))
+serve(call)
+"#;
+        for (offers_new, end) in
+            [(true, "srv_query succeeded"), (false, "srv_query unavailable:unknown")]
+        {
+            let Some(mut served) = python(&reading(&["bootstrap"]), body) else { return };
+            served.server.offers_new = offers_new;
+            let calls = ["{}", "{}"];
+            let script = vec![
+                ask(&[("srv_bootstrap", calls[0])]),
+                say("ok"),
+                ask(&[("srv_query", calls[1])]),
+                say("ok"),
+            ];
+            let played = Play { turns: 2, ..play(&served, 5_000, script) }.ends();
+            assert_eq!(outcomes(&played.journal), ["srv_bootstrap succeeded", end]);
+            let told: Vec<bool> = requests(&played.journal)
+                .iter()
+                .map(|(tools, _)| tools.contains("srv_query"))
+                .collect();
+            assert_eq!(told, [false, false, offers_new, offers_new]);
+            assert_eq!(count(&played.journal, "ToolDiscovered"), 1, "it is recorded all the same");
+            assert_eq!(served.count("listed"), 2);
+        }
+    }),
+    ("B147", || {
+        // One tool is replaced by another: the list that is offered is the new one, whole.
+        let body = r#"
+def call(m):
+    TOOLS[0] = dict(TOOLS[0], name="newer")
+    notify("notifications/tools/list_changed")
+    answer(m, text("done"))
+serve(call)
+"#;
+        let Some(mut served) = python(&reading(&["older"]), body) else { return };
+        served.server.offers_new = true;
+        let script = vec![
+            ask(&[("srv_older", "{}")]),
+            say("ok"),
+            ask(&[("srv_older", "{}"), ("srv_newer", "{}")]),
+            say("ok"),
+        ];
+        let played = Play { turns: 2, ..play(&served, 5_000, script) }.ends();
+        let ends = ["srv_older succeeded", "srv_older unavailable:withheld", "srv_newer succeeded"];
+        assert_eq!(outcomes(&played.journal), ends);
+        let (tools, _) = &requests(&played.journal)[2];
+        assert!(tools.contains("srv_newer") && !tools.contains("srv_older"));
+        assert_eq!(count(&played.journal, "ToolBlocked"), 1);
+    }),
+    ("B148", || {
+        // It says that its list changes before it has changed it, and changes it again at once.
+        let body = r#"
+import threading
+def later():
+    for name in ["half", "whole"]:
+        notify("notifications/tools/list_changed")
+        time.sleep(0.012)
+        TOOLS.append(dict(TOOLS[0], name=name))
+def call(m):
+    if len(TOOLS) == 1:
+        threading.Thread(target=later).start()
+    answer(m, text("done"))
+serve(call)
+"#;
+        let Some(mut served) = python(&reading(&["first"]), body) else { return };
+        served.server.offers_new = true;
+        let script =
+            vec![ask(&[("srv_first", "{}")]), say("ok"), ask(&[("srv_whole", "{}")]), say("ok")];
+        let played = Play { turns: 2, ..play(&served, 5_000, script) }.ends();
+        assert_eq!(outcomes(&played.journal), ["srv_first succeeded", "srv_whole succeeded"]);
     }),
     ("B160", || {
         // Reviewed as it stood; when it is called the server says something else.

@@ -143,8 +143,9 @@ impl Play {
         let turns = self.turns;
         let mut session = self.open(hook);
         let mut ends = Vec::new();
+        let runtime = runtime();
         for _ in 0..turns {
-            ends.push(runtime().block_on(session.turn("do it".to_owned())));
+            ends.push(runtime.block_on(session.turn("do it".to_owned())));
         }
         assert_eq!(session.leftover(), None, "{ends:?}");
         let (journal, transcript) = session.close();
