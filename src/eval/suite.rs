@@ -154,7 +154,7 @@ pub enum ToolSource {
     /// A live MCP server.
     Mcp {
         /// How to reach it.
-        mcp: McpSource,
+        mcp: Box<McpSource>,
     },
     /// A file with an OpenAI or Anthropic tool list.
     OpenAi {

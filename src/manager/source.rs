@@ -13,7 +13,7 @@ use crate::tool::skill::Skill;
 #[derive(Debug)]
 pub enum ToolSource {
     /// An MCP server, started or reached for its list alone.
-    Mcp(McpServer),
+    Mcp(Box<McpServer>),
     /// A skill with its files.
     Skill(Skill, Package),
     /// An OpenAI or Anthropic tool list.

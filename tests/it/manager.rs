@@ -110,7 +110,7 @@ async fn a_server_is_discovered_reviewed_called_and_a_grant_taken_back() {
     };
     let environment = Environment { servers: Arc::new(served.servers()), ..Environment::default() };
     let mut manager = open(folder.path(), environment, &["srv.find", "srv.find"]);
-    let found = manager.discover(&ToolSource::Mcp(served.server.clone())).await.unwrap();
+    let found = manager.discover(&ToolSource::Mcp(Box::new(served.server.clone()))).await.unwrap();
     let tool = found.descriptors[0].clone();
     assert_eq!(manager.register(&tool).unwrap(), State::SecurityReviewRequired);
     manager.enable(&tool.tool_id, "evaluation", &without()).unwrap_err();

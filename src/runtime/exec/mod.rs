@@ -39,16 +39,23 @@ pub enum Ended {
     TornDown(&'static str),
 }
 
+/// What a session has for the calls in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    /// Where file tools act.
+    pub workspace: &'a Mutex<Workspace>,
+    /// What simulated tools still have to play.
+    pub acts: &'a Acts,
+    /// Credentials.
+    pub broker: &'a Broker,
+    /// The links to MCP servers.
+    pub links: &'a mcp::Links,
+}
+
 /// Runs one call to its end, or until `stop` says that it must go. A panic of a tool is that call's
 /// failure.
-pub async fn run(
-    ready: &Ready,
-    workspace: &Mutex<Workspace>,
-    acts: &Acts,
-    broker: &Broker,
-    links: &mcp::Links,
-    stop: &Notify,
-) -> Ended {
+pub async fn run(ready: &Ready, around: Around<'_>, stop: &Notify) -> Ended {
+    let Around { workspace, acts, broker, links } = around;
     let work = async {
         match ready.plan().adapter {
             Adapter::Simulated => simulated::run(ready, broker, acts, stop).await,

@@ -105,9 +105,7 @@ impl Web {
 
     fn request(&self, method: Method, session: Option<&str>, headers: Headers) -> RequestBuilder {
         let mut request = self.client.request(method, self.url.as_ref());
-        for (name, value) in headers {
-            request = request.header(name, value);
-        }
+        request = request.headers(headers.into_iter().collect());
         match session {
             Some(session) => request.header(SESSION, session),
             None => request,

@@ -103,10 +103,12 @@ pub async fn drive(
         providers: parties.providers,
         approver: parties.approver,
         hooks: parties.hooks,
-        workspace: parties.workspace,
-        simulated: parties.simulated,
-        links: parties.links,
-        broker: &cx.resolved.broker,
+        around: exec::Around {
+            workspace: parties.workspace,
+            acts: parties.simulated,
+            broker: &cx.resolved.broker,
+            links: parties.links,
+        },
         hook_ms: cx.resolved.knobs.hook_timeout_ms,
         delegate: parties.delegate,
     };
@@ -213,10 +215,7 @@ struct Others<'a> {
     providers: &'a BTreeMap<Arc<str>, Mutex<Box<dyn Provider>>>,
     approver: &'a dyn Approver,
     hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
-    workspace: &'a Held<Workspace>,
-    simulated: &'a Acts,
-    links: &'a Links,
-    broker: &'a crate::runtime::credential::Broker,
+    around: exec::Around<'a>,
     /// How long a hook may take.
     hook_ms: u64,
     delegate: &'a dyn Delegate,
@@ -251,7 +250,7 @@ impl<'a> Others<'a> {
                 (Job::Under(under), Box::pin(future))
             }
             Effect::Inspect(ticket, files) => {
-                let workspace = self.workspace;
+                let workspace = self.around.workspace;
                 let under = ticket.clone();
                 let future = async move {
                     let digest = exec::operand(&files, workspace);
@@ -260,8 +259,7 @@ impl<'a> Others<'a> {
                 (Job::Under(under), Box::pin(future))
             }
             Effect::Start(ticket, ready, view) => {
-                let (workspace, acts, broker) = (self.workspace, self.simulated, self.broker);
-                let links = self.links;
+                let around = self.around;
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
                     if let Some(found) =
@@ -269,7 +267,7 @@ impl<'a> Others<'a> {
                     {
                         return Input::Finished(ticket, found);
                     }
-                    match exec::run(&ready, workspace, acts, broker, links, &stopped).await {
+                    match exec::run(&ready, around, &stopped).await {
                         Ended::Ran(ran) => Input::Finished(ticket, *ran),
                         Ended::TornDown(how) => Input::TornDown(ticket, how.to_owned()),
                     }
