@@ -161,6 +161,8 @@ impl McpSource {
                 ..Sandbox::default()
             }),
             deadlines: Deadlines::default(),
+            // Whoever writes `live` into a suite agrees.
+            consented_by: Some("the suite".to_owned()),
             offers_new: self.new_tools == NewTools::Offered,
             secrets,
         }

@@ -55,6 +55,7 @@ macro_rules! events {
 events! {
     ToolDiscovered, ToolParsed, ToolNormalized, ToolVerified, ToolReviewed, ToolEnabled,
     ToolDisabled, ToolBlocked, ToolDeprecated, GrantIssued, GrantUsed, GrantRevoked,
+    ServerConsented,
     SessionOpened, UserPromptSubmitted, TurnStarted, IntentDeclared, ViewCompiled, ModelRequested,
     ModelReplied, ModelSwitched, SteeringReceived, BatchOpened, DispatchPlanned,
     TranscriptAppended, StateUpdated, MemoryCandidate, LoopWarned, LoopStopped, CancelRequested,

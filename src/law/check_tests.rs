@@ -207,7 +207,7 @@ fn the_line_language_says_what_it_cannot_read() {
 }
 
 /// Every clause of the language, so that every event that a law reads can be written.
-const EVERYTHING: &str = "open c h r max=40 -x; found a; cat a,b; norm a; enable a; block z; \
+const EVERYTHING: &str = "open c h r max=40 -x; found a; cat a,b; norm a; enable a; block z; consent w; \
      user; view a,b -x; model; \
      req 1 a, 2 b, 3 a, 4 b; rename 2 a; warned; val 1; pol 1 ask class=external; ask 1 strong; \
      yes 1 strong; grant 1; box 1; run 1 class=external; fail 1; run 1; fin 1 ok chars=90; chk 1; \

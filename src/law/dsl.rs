@@ -20,7 +20,7 @@
 //! | `ask 1 [strong] [until=N] [digest=W]` | ApprovalRequested |
 //! | `yes 1 [strong] [to=2] [digest=W]` | ApprovalGranted |
 //! | `no 1`, `edit 1`, `late 1`, `gone 1` | the other four answers |
-//! | `grant 1 [id=G]`, `box 1 [mode=M] [enforced=E]` | GrantUsed, ToolSandboxPrepared |
+//! | `grant 1 [id=G]`, `box 1 [mode=M] [enforced=E] [server=S]` | GrantUsed, ToolSandboxPrepared |
 //! | `run 1 [class=C] [tool=T] [version=W] [args=W] [digest=W] [bare]` | ToolCallStarted |
 //! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W] [bare] [unlogged]` | how it ended |
 //! | `chk 1 [undeclared=R]` | ToolResultValidated |
@@ -52,7 +52,7 @@
 //! | `dup 2 of=1 [scope=S]`, `repeat 2 of=1` | DuplicateDropped, RepeatStopped |
 //! | `pattern 1 W` | LoopWarned about the call |
 //! | `issue G a [class=C] [until=N] [to=P] [as=S] [from=1] [version=W]` | GrantIssued |
-//! | `revoke G` | GrantRevoked |
+//! | `revoke G`, `consent S [to=P]` | GrantRevoked, ServerConsented |
 //! | `activate 1 b` | ToolActivated |
 //! | `delegate 1 K [tools=a,b] [scopes=S,..]`, `back 1 K` | DelegateStarted, DelegateFinished |
 //! | `emit 1 SURFACE [start] [end] [corr=W] [chars=N] [limit=N]` | SurfaceEmitted |

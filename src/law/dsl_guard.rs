@@ -15,6 +15,14 @@ pub(super) fn clause(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Op
             about_call(script, clause, verb)
         }
         "issue" | "revoke" => grant(script, clause, verb),
+        "consent" => {
+            let server = clause.word(1)?;
+            let to = clause.options.get("to").copied().unwrap_or("dev");
+            let fact =
+                ServerConsented::new(server.to_owned(), digest("identity", server), to.into());
+            script.add(clause.session, None, fact);
+            Some(())
+        }
         "guard" | "raw" => of_turn(script, clause, verb),
         "cleared" | "filled" | "blank" => of_validation(script, clause, verb),
         "origin" | "text" | "intent" | "offer" | "kind" | "unsigned" | "mark" | "writes" => {

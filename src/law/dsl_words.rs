@@ -269,7 +269,15 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             let mode = clause.options.get("mode").map(|mode| (*mode).into());
             let enforcement = Some(option(clause, "enforced", "simulated"));
             let sandbox_id = "sbx_1".into();
-            ToolSandboxPrepared { sandbox_id, mode, enforcement, mechanisms: Vec::new() }.into()
+            let server = clause.options.get("server");
+            ToolSandboxPrepared {
+                mode,
+                enforcement,
+                server_id: server.map(|name| (*name).to_owned()),
+                server_identity: server.map(|name| digest("identity", name)),
+                ..ToolSandboxPrepared::new(sandbox_id)
+            }
+            .into()
         }
     };
     script.add(clause.session, Some(call), event);

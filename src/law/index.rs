@@ -65,7 +65,7 @@ facts! {
     ApprovalGranted, ApprovalDenied, ApprovalReplaced, ApprovalExpired, ApprovalUnreachable,
     ToolCallStarted, AttemptFailed, ToolCallFinished, ToolResultValidated, ArtifactPersisted,
     ReceiptIssued, ToolCallSettled,
-    GrantIssued, GrantRevoked, HookRan, RepeatStopped, DuplicateDropped,
+    GrantIssued, GrantRevoked, ServerConsented, HookRan, RepeatStopped, DuplicateDropped,
     ToolActivated, DelegateStarted, DelegateFinished, SurfaceEmitted,
 }
 

@@ -419,3 +419,21 @@ fn blocked_never_runs() {
         ],
     );
 }
+
+#[test]
+fn consent_before_server() {
+    check(
+        "consent-before-server",
+        CALL,
+        &[
+            ("box 1; run 1", "not exercised"),
+            ("consent s; box 1 server=s; run 1", "holds 1"),
+            ("box 1 server=s; consent s; run 1", "holds 1"),
+            ("box 1 server=s; set 1 cancelled", "not exercised"),
+            ("box 1 server=s; run 1", "c1 nobody agreed to the use of `s`"),
+            ("box 1 server=s; run 1; consent s", "nobody agreed to the use of `s`"),
+            ("consent t; box 1 server=s; run 1", "nobody agreed to the use of `s`"),
+            ("consent s to=eve; box 1 server=s; run 1", "nobody agreed to the use of `s`"),
+        ],
+    );
+}

@@ -26,6 +26,7 @@ mod availability;
 mod block;
 mod cancel;
 pub mod check;
+mod consent;
 mod contract;
 mod dispatch;
 pub(crate) mod dsl;

@@ -1,7 +1,9 @@
 //! The table of laws about guards, approvals, availability, what an outcome says.
 
 use super::law::Law;
-use super::{answer, availability, block, grant, hook, outcome, repeat, reply, shell, surface};
+use super::{
+    answer, availability, block, consent, grant, hook, outcome, repeat, reply, shell, surface,
+};
 
 pub(super) const LAWS: &[Law] = &[
     Law {
@@ -164,6 +166,16 @@ pub(super) const LAWS: &[Law] = &[
         ],
         implies: &[],
         judge: block::blocked_never_runs,
+    },
+    Law {
+        name: "consent-before-server",
+        source: "B",
+        title: "an MCP server is used only after somebody agreed to it",
+        witness: "open; consent s; user; view a mcp=a; model; req 1 a; val 1; pol 1 allow; box 1 \
+                  mode=remote_api server=s; run 1; fin 1 ok; set 1 succeeded; app 1; end",
+        mutants: &["drop-consent", "consent-to-another", "consent-of-another"],
+        implies: &[],
+        judge: consent::consent_before_server,
     },
     Law {
         name: "outcome-tells-truth",

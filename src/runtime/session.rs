@@ -22,7 +22,7 @@ use super::turn::delegate::Nested;
 use super::turn::driver::{Parties, Shown, Signal, Watch, drive};
 use super::turn::log::Log;
 pub(crate) use super::turn::log::opening;
-use super::turn::log::registered;
+use super::turn::log::{agreed, registered};
 use super::turn::machine::{Input, Lent};
 use super::turn::reopen::Reopened;
 use super::turn::steps::Steps;
@@ -162,7 +162,6 @@ impl Session {
         let mut session = Self::begin(parts, log);
         session.transcript = read.transcript;
         session.failures = read.state.failures();
-        session.grants = read.state.grants;
         session.blocks = read.state.blocks;
         session.reopened = read.open;
         Ok(session)
@@ -172,6 +171,8 @@ impl Session {
         let links = Links::new(&parts.resolved.environment.servers);
         let channel = parts.approver.channel();
         opening(&mut log, &mut *parts.world, &parts.resolved, channel);
+        let mut grants = AgentState::of(log.journal.entries()).grants;
+        agreed(&mut log, &mut *parts.world, &parts.resolved, &mut grants);
         let secrets = parts.resolved.broker.secrets().clone();
         let renderer = Renderer::new(Limits::default(), DIRECT, MAIN, secrets.clone());
         let provider: Arc<str> = parts.provider.name().into();
@@ -194,7 +195,7 @@ impl Session {
             transcript: Transcript::new(),
             secrets,
             failures: BTreeMap::new(),
-            grants: Grants::default(),
+            grants,
             blocks: Blocks::default(),
             agents: parts.delegates.into_iter().map(shared).collect(),
             children: Vec::new(),

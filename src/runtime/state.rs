@@ -255,6 +255,7 @@ impl AgentState {
             },
             Event::MemoryCandidate(fact) => self.candidates.push(fact.summary.clone()),
             Event::GrantIssued(fact) => self.granted(fact),
+            Event::ServerConsented(fact) => self.grants.consent(fact.into()),
             Event::GrantRevoked(fact) => {
                 self.grants.revoke(&fact.grant_id);
             }

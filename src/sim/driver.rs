@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::oracle::Told;
 use super::parity::Script;
-use super::scene::{Scene, secret};
+use super::scene::{Scene, secret, server};
 use super::seat::{Job, Seat};
 use super::shown::Surfaces;
 use super::swarm::{Kind, Swarm};
@@ -19,6 +19,7 @@ use crate::runtime::evidence::receipt::ReceiptKey;
 use crate::runtime::guard::limits::Thresholds;
 use crate::runtime::guard::repeat::DuplicateScope;
 use crate::runtime::guard::{Envelope, HookSpec, Hooks, Point};
+use crate::runtime::mcp::Servers;
 use crate::runtime::provider::scripted::acceptable;
 use crate::runtime::resolved::{Knobs, Resolved};
 use crate::runtime::turn::Ticket;
@@ -243,7 +244,12 @@ pub fn bundle(scene: &Scene, hooks: Hooks) -> Resolved {
         registry: Arc::clone(&scene.registry),
         principal: scene.principal.clone(),
         rules: Arc::clone(&scene.rules),
-        environment: Environment { evaluation: true, max_tools: 64, ..Environment::default() },
+        environment: Environment {
+            evaluation: true,
+            max_tools: 64,
+            servers: Arc::new(Servers::new([server()])),
+            ..Environment::default()
+        },
         excluded: scene.excluded.clone(),
         availability: Arc::clone(&scene.availability),
         knobs: Knobs::default(),

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use crate::base::secret::Secret;
 use crate::runtime::catalog::Registry;
 use crate::runtime::credential::Broker;
+use crate::runtime::mcp::{Address, Allows, Deadlines, McpServer, Transport};
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::ViewCache;
 use crate::runtime::view::activation::search_tool;
@@ -57,7 +58,7 @@ const fn tool(name: &'static str, class: Class, manifest: &'static str) -> Tool 
 }
 
 /// The tools, the first three for exhaustive exploration.
-pub const TOOLS: [Tool; 19] = [
+pub const TOOLS: [Tool; 20] = [
     tool(
         "note.read",
         Class::Free,
@@ -126,6 +127,14 @@ pub const TOOLS: [Tool; 19] = [
              execution: {polling: true}",
         )
     },
+    // Of a server that is called: a person is asked at its first use.
+    tool(
+        SERVED,
+        Class::Ask,
+        "source: {type: mcp, sourceId: 'mcp:desk', serverId: desk}\n\
+         intent: {actionTypes: [read]}\neffects: {reads: ['memory:desk'], writes: []}\n\
+         sandbox: {mode: remote_api}\nexecution: {adapter: mcp}",
+    ),
     Tool {
         retries: 2,
         ..tool(
@@ -210,6 +219,26 @@ pub const TOOLS: [Tool; 19] = [
 
 /// The tool whose argument is a command line.
 pub const LINED: &str = "line.run";
+
+/// The tool whose server nobody has agreed to.
+pub const SERVED: &str = "desk.look";
+
+/// That server; it is never reached.
+pub fn server() -> McpServer {
+    McpServer {
+        id: "desk".to_owned(),
+        transport: Transport::Http(Address {
+            url: "http://desk.example/".to_owned(),
+            headers: Vec::new(),
+        }),
+        allows: Allows::default(),
+        sandbox: Default::default(),
+        deadlines: Deadlines::default(),
+        consented_by: None,
+        offers_new: false,
+        secrets: Vec::new(),
+    }
+}
 
 /// The tool that is another agent.
 pub const DELEGATING: &str = "scout.ask";

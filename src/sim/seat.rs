@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::below::Under;
 use super::driver::Table;
 use super::oracle::{End, HookSaid, PersonSaid, Told};
-use super::scene::{self, Class, DELEGATING, HANDED, SEARCH};
+use super::scene::{self, Class, DELEGATING, HANDED, SEARCH, SERVED};
 use super::swarm::{Kind, Swarm};
 use super::workload::Meant;
 use super::world::SimWorld;
@@ -84,6 +84,8 @@ pub(super) struct Seat {
     /// What no request shows any more, and what was blocked, as somebody outside knows it.
     pub(super) hidden: Blocks,
     lost: Blocks,
+    /// Whether somebody agreed to the server that is called.
+    agreed: bool,
     pub(super) jobs: Vec<Job>,
     pub(super) wakes: Vec<Millis>,
     pub(super) told: BTreeMap<Arc<str>, Told>,
@@ -124,6 +126,7 @@ impl Seat {
             blocks: Blocks::default(),
             hidden: Blocks::default(),
             lost: Blocks::default(),
+            agreed: false,
             jobs: Vec::new(),
             wakes: Vec::new(),
             told: BTreeMap::new(),
@@ -265,7 +268,8 @@ impl Seat {
                         class: self.class(meant, swarm),
                         hook: HookSaid::Nothing,
                         person: None,
-                        granted: self.grants.ids().next().is_some(),
+                        granted: self.grants.ids().next().is_some()
+                            || (meant.tool == SERVED && self.agreed),
                         end: None,
                         started: false,
                         changed: false,
@@ -285,6 +289,13 @@ impl Seat {
                 }
                 (Event::ToolActivated(fact), _) => {
                     self.activated.insert(fact.tool_id.to_string(), self.round);
+                }
+                (Event::ServerConsented(_), _) => {
+                    self.agreed = true;
+                    for (call, told) in &mut self.told {
+                        let own = self.meant.get(call).is_some_and(|meant| meant.tool == SERVED);
+                        told.granted |= own;
+                    }
                 }
                 (Event::GrantIssued(_), _) => {
                     self.told.values_mut().for_each(|told| told.granted = true);

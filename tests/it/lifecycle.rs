@@ -60,8 +60,9 @@ pub(crate) fn complaints(result: &SuiteResult) -> Vec<String> {
 }
 
 /// Laws that no case can exercise yet, and why.
-pub const NOT_EXERCISED: [(&str, &str); 5] = [
-    ("skill-scripts-registered", "no tool comes from a skill: skills are no source yet"),
+pub const NOT_EXERCISED: [(&str, &str); 6] = [
+    ("consent-before-server", "no tool is of a server that is called; those are in mcp-live"),
+    ("skill-scripts-registered", "no tool comes from a skill"),
     ("golden-before-enable", "tools are taken as verified; nothing is enabled in an evaluation"),
     ("child-within-parent", "a delegate's tool is simulated: no second session begins"),
     ("surfaces-bounded", "nothing leaves by a named surface yet"),
@@ -176,7 +177,7 @@ fn an_assertion_of_ours_ends_its_trial_and_not_the_run() {
 }
 
 /// Mutants that no journal of the suite offers a place to, by why.
-const NO_PLACE: [(&str, &[&str]); 8] = [
+const NO_PLACE: [(&str, &[&str]); 9] = [
     (
         "where a grant answers, policy has asked: it never says that it allows",
         &["drop-standing-grant"],
@@ -207,6 +208,10 @@ const NO_PLACE: [(&str, &[&str]); 8] = [
             "end-another-delegate",
             "block-before-delegate",
         ],
+    ),
+    (
+        "no tool is of a server that is called",
+        &["drop-consent", "consent-to-another", "consent-of-another"],
     ),
     (
         "nothing leaves by a named surface",

@@ -110,6 +110,7 @@ fn served(transport: Transport, tools: &Value) -> (McpServer, Vec<Descriptor>) {
         allows: Allows::default(),
         sandbox: Sandbox { mode: SandboxMode::None, ..Sandbox::default() },
         deadlines: Deadlines { stop: Duration::from_millis(600), ..Deadlines::default() },
+        consented_by: Some("the test".to_owned()),
         offers_new: false,
         secrets: Vec::new(),
     };

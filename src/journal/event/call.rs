@@ -252,6 +252,10 @@ facts! {
         enforcement: Option<String>,
         ? /// Parts of the confinement, by name, that must be in force before the command starts.
         mechanisms: Vec<String>,
+        ? /// The MCP server that is called.
+        server_id: Option<String>,
+        ? /// Who that server is, as `ServerConsented` names it.
+        server_identity: Option<Digest>,
     }
 }
 facts! {

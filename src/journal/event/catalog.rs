@@ -134,6 +134,23 @@ facts! {
     }
 }
 facts! {
+    /// Somebody agreed that a principal uses an MCP server.
+    ServerConsented {
+        /// Which server.
+        server_id: String,
+        /// Who it is: digest of what is started, or of where it is reached.
+        identity: Digest,
+        /// Who may use it.
+        principal: String,
+        ? /// For which tenant.
+        tenant: Option<String>,
+        ? /// With which scopes.
+        scopes: Vec<String>,
+        ? /// Who agreed.
+        by: Option<String>,
+    }
+}
+facts! {
     /// A call ran on a grant.
     GrantUsed {
         /// Its id.

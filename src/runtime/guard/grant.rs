@@ -4,6 +4,8 @@
 use super::validate::Validated;
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
+use crate::journal::event::catalog::ServerConsented;
+use crate::runtime::mcp::McpServer;
 use crate::runtime::policy::Principal;
 use crate::tool::descriptor::{ApprovalPolicy, Descriptor};
 use crate::tool::effect::EffectClass;
@@ -74,12 +76,77 @@ impl Grant {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     live: Vec<Grant>,
+    consents: Vec<Consent>,
+}
+
+/// Somebody's word that a principal uses an MCP server: this one, as it is started or reached now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consent {
+    /// Which server.
+    pub server: String,
+    /// Who it is.
+    pub identity: Digest,
+    /// Who may use it.
+    pub principal: String,
+    /// For which tenant.
+    pub tenant: Option<String>,
+    /// With which scopes; others are another question.
+    pub scopes: Vec<String>,
+}
+
+impl Consent {
+    /// What a principal's use of a server needs.
+    pub fn of(server: &McpServer, principal: &Principal) -> Self {
+        Self {
+            server: server.id.clone(),
+            identity: server.identity(),
+            principal: principal.id.clone(),
+            tenant: principal.tenant.clone(),
+            scopes: principal.scopes.iter().cloned().collect(),
+        }
+    }
+
+    /// The fact.
+    pub fn fact(self, by: &str) -> ServerConsented {
+        ServerConsented {
+            server_id: self.server,
+            identity: self.identity,
+            principal: self.principal,
+            tenant: self.tenant,
+            scopes: self.scopes,
+            by: Some(by.to_owned()),
+        }
+    }
+}
+
+impl From<&ServerConsented> for Consent {
+    fn from(fact: &ServerConsented) -> Self {
+        Self {
+            server: fact.server_id.clone(),
+            identity: fact.identity,
+            principal: fact.principal.clone(),
+            tenant: fact.tenant.clone(),
+            scopes: fact.scopes.clone(),
+        }
+    }
 }
 
 impl Grants {
     /// Adds one.
     pub fn add(&mut self, grant: Grant) {
         self.live.push(grant);
+    }
+
+    /// Remembers a consent.
+    pub fn consent(&mut self, consent: Consent) {
+        if !self.consents.contains(&consent) {
+            self.consents.push(consent);
+        }
+    }
+
+    /// Whether a use of a server was agreed to.
+    pub fn consented(&self, consent: &Consent) -> bool {
+        self.consents.contains(consent)
     }
 
     /// Takes one back; whether it was there.

@@ -16,7 +16,7 @@ pub mod validate;
 pub use approval::ApprovalRequest;
 pub use approver::{Answer, Approver, Verdict};
 pub use delivery::Envelope;
-pub use grant::{AnswerScope, Grant, Grants};
+pub use grant::{AnswerScope, Consent, Grant, Grants};
 pub use hook::{Hook, HookCall, HookSpec, HookVerdict, Hooks, Point};
 pub use permit::Permitted;
 pub use resolve::Resolved;

@@ -28,6 +28,9 @@ pub struct McpServer {
     pub sandbox: Sandbox,
     /// How long its parts may take.
     pub deadlines: Deadlines,
+    /// Who agreed beforehand that the session's principal uses it; where nobody did, a person is
+    /// asked at its first use.
+    pub consented_by: Option<String>,
     /// Whether tools that it adds while it runs are offered from the next turn on, in evaluations;
     /// elsewhere a tool is verified first.
     pub offers_new: bool,

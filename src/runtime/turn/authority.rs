@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::control::{LoopVerdict, Round};
 use super::machine::{Effect, Lent, Turn, trace};
+use super::prepare::missing_consent;
 use super::slots::Stage;
 use crate::journal::Outcome;
 use crate::journal::event::call::{
@@ -47,6 +48,8 @@ impl Turn {
         let now = cx.world.now();
         let principal = &cx.resolved.principal;
         let grant = (cx.steps.standing_grant)(cx.grants, &validated, principal, now).cloned();
+        // A grant for a tool is none for a server that nobody agreed to.
+        let grant = grant.filter(|_| missing_consent(validated.resolved().tool(), cx).is_none());
         let validated = match by_grant(validated, judgement, grant.as_ref()) {
             Ok(permitted) => {
                 if let Word::Grant { id } = permitted.word() {
@@ -149,6 +152,11 @@ impl Turn {
                 let fact =
                     ApprovalGranted { approval_id, call_digest, decider, channel, strong, scope };
                 cx.call(&call, fact);
+                let tool = permitted.validated().resolved().tool();
+                if let Some(consent) = missing_consent(tool, cx) {
+                    cx.grants.consent(consent.clone());
+                    cx.call(&call, consent.fact(&answer.decider));
+                }
                 if reach > AnswerScope::Once {
                     issue(&call, request, &permitted, reach, cx);
                 }
@@ -224,11 +232,14 @@ impl Turn {
         match ready::prepare(permitted, granted, ground, (&session, &call)) {
             Ok(ready) => {
                 self.started_calls += 1;
+                let server = cx.resolved.environment.called(&tool.descriptor).cloned();
                 let fact = ToolSandboxPrepared {
                     sandbox_id: cx.world.next_id("sbx_"),
                     mode: Some(ready.plan().mode.to_owned()),
                     enforcement: Some(ready.plan().enforcement.to_owned()),
                     mechanisms: ready.plan().mechanisms(),
+                    server_id: server.as_ref().map(|server| server.id.clone()),
+                    server_identity: server.as_ref().map(|server| server.identity()),
                 };
                 cx.call(&call, fact);
                 self.slots.put(slot, Stage::Queued(Arc::new(ready)));

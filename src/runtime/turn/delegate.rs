@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex as Held, PoisonError};
 use tokio::sync::{Mutex, mpsc};
 
 use super::driver::{Parties, Shown, Signal, drive};
-use super::log::{Log, opening};
+use super::log::{Log, agreed, opening};
 use super::machine::{Input, Lent, Turn, TurnEnd};
 use super::steps::Steps;
 use crate::base::caught::caught;
@@ -114,6 +114,7 @@ impl Nested<'_> {
         opening(&mut log, &mut *world, &bundle, self.channel);
         let mut transcript = Transcript::new();
         let (mut failures, mut grants) = (BTreeMap::new(), Grants::default());
+        agreed(&mut log, &mut *world, &bundle, &mut grants);
         let mut blocks = Blocks::default();
         let mut lent = Lent {
             resolved: &bundle,

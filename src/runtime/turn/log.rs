@@ -9,6 +9,7 @@ use crate::journal::event::catalog::ToolVerified;
 use crate::journal::event::turn::SessionOpened;
 use crate::journal::{Blobs, Entry, Event, Journal};
 use crate::runtime::catalog::Registered;
+use crate::runtime::guard::{Consent, Grants};
 use crate::runtime::resolved::Resolved;
 use crate::tool::id::ToolId;
 
@@ -171,6 +172,22 @@ pub(crate) fn opening(log: &mut Log, world: &mut dyn World, resolved: &Resolved,
     };
     log.fact(world, opened);
     registered(log, world, resolved);
+}
+
+/// The consents that were given beforehand.
+pub(crate) fn agreed(
+    log: &mut Log,
+    world: &mut dyn World,
+    resolved: &Resolved,
+    grants: &mut Grants,
+) {
+    for server in resolved.environment.servers.iter() {
+        let consent = Consent::of(server, &resolved.principal);
+        if let Some(by) = server.consented_by.as_ref().filter(|_| !grants.consented(&consent)) {
+            grants.consent(consent.clone());
+            log.fact(world, consent.fact(by));
+        }
+    }
 }
 
 /// The tools that the journal does not know yet.

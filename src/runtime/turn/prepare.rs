@@ -14,9 +14,11 @@ use crate::journal::event::call::{
 };
 use crate::journal::event::turn::BatchOpened;
 use crate::journal::outcome::{Denier, Unavailability};
+use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::transcript::AssistantCall;
 use crate::runtime::dialect::{Arguments, Proposed, RawCall};
+use crate::runtime::guard::Consent;
 use crate::runtime::guard::{HookCall, HookSpec, HookVerdict, Point, Resolved, Validated};
 use crate::runtime::policy::{Decision, PartJudgement};
 use crate::tool::schema::ArgumentError;
@@ -287,6 +289,14 @@ impl Turn {
             judgement.decision = Decision::Ask;
             judgement.reasons.insert(0, why.clone());
         }
+        if let Some(consent) = missing_consent(&tool, cx) {
+            judgement.decision = judgement.decision.max(Decision::Ask);
+            let why = format!(
+                "{} uses the MCP server `{}` for the first time",
+                consent.principal, consent.server
+            );
+            judgement.reasons.insert(0, why);
+        }
         if let Some(why) = self.moved_on(&validated) {
             judgement.decision = Decision::Deny;
             judgement.reasons.insert(0, why);
@@ -450,4 +460,12 @@ fn rejection_text(errors: &[ArgumentError]) -> String {
         path => format!("- at {path}: {}", error.message),
     });
     format!("the arguments were rejected:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The consent that a call of a tool still needs: none where its server is not called, or was
+/// agreed to.
+pub(super) fn missing_consent(tool: &Registered, cx: &Lent<'_>) -> Option<Consent> {
+    let server = cx.resolved.environment.called(&tool.descriptor)?;
+    let consent = Consent::of(server, &cx.resolved.principal);
+    (!(cx.steps.consented)(cx.grants, &consent)).then_some(consent)
 }

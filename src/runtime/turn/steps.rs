@@ -58,6 +58,8 @@ pub struct Steps {
     pub repeated_prompt: fn(&Ledger, CallKey, u32) -> Repeat,
     /// Step 5h: the grant that answers instead of a person.
     pub standing_grant: for<'g> fn(&'g Grants, &Validated, &Principal, Millis) -> Option<&'g Grant>,
+    /// Step 5h: whether the use of an MCP server was agreed to.
+    pub consented: fn(&Grants, &grant::Consent) -> bool,
     /// Step 5h: what an answer means.
     pub accept_approval: Accept,
     /// Step 5j: the earlier call that this one repeats.
@@ -120,6 +122,7 @@ impl Steps {
         beyond_intent: policy::beyond_intent,
         repeated_prompt: repeat::repeated_prompt,
         standing_grant: grant::standing,
+        consented: Grants::consented,
         accept_approval: approval::accept,
         duplicate: repeat::duplicate,
         plan_dispatch: schedule::plan_dispatch,

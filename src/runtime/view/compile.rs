@@ -16,9 +16,9 @@ use crate::base::digest::Digest;
 use crate::journal::event::turn::{ExposedTool, WithheldTool};
 use crate::journal::outcome::Unavailability;
 use crate::runtime::catalog::{Registered, Registry, alias};
-use crate::runtime::mcp::Servers;
+use crate::runtime::mcp::{McpServer, Servers};
 use crate::runtime::policy::{Decision, Judgement, Principal, Rules, may_expose};
-use crate::runtime::sandbox::adapter::Served;
+use crate::runtime::sandbox::adapter::{Adapter, Served};
 use crate::runtime::sandbox::package::Packages;
 use crate::runtime::sandbox::{self, Ground, host::Host};
 use crate::tool::descriptor::{Descriptor, LifecycleStatus, OutputExposure, SourceType};
@@ -51,6 +51,12 @@ impl Environment {
     pub fn ground(&self, descriptor: &Descriptor) -> Ground<'_> {
         let served = self.served(descriptor);
         Ground { host: &self.host, served, packages: &self.packages }
+    }
+
+    /// The MCP server that a call of a tool goes to; none where it goes to none, or is simulated.
+    pub fn called(&self, descriptor: &Descriptor) -> Option<&Arc<McpServer>> {
+        let is_mcp = Adapter::parse(&descriptor.execution.adapter) == Some(Adapter::Mcp);
+        self.servers.get(descriptor.source.server_id.as_deref().filter(|_| is_mcp)?)
     }
 
     /// How the tools of a descriptor's server are called here.

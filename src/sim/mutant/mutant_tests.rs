@@ -179,7 +179,7 @@ const STOPPED: &str = "open; cat a,b,tool_search; turn parallel; view a,b,tool_s
 const GUARDED: &str = "open scopes=mail,files; cat a,b,c,d,e; norm m source=mcp; \
     norm s source=skill; found p source=mcp; norm p source=mcp; cat p; enable p; \
     found q source=skill; norm q source=skill; cat q; enable q; enable c scope=live \
-    evidence=w; enable d; issue g1 b class=external until=900000; user; guard \
+    evidence=w; enable d; consent w; issue g1 b class=external until=900000; user; guard \
     turn exempt=c; view a,b,c; model; req 1 a, 2 b, 3 a:1, 4 a, 5 c, 6 c:5, 7 a:1; val 1; \
     pol 1 allow; val 2; pol 2 allow class=write; val 3; pol 3 allow; val 4; pol 4 allow; val \
     5; pol 5 allow; val 6; pol 6 allow; val 7; pol 7 allow; dup 7 of=3 scope=turn; set 7 \
@@ -223,7 +223,7 @@ const GUARDED: &str = "open scopes=mail,files; cat a,b,c,d,e; norm m source=mcp;
     mode=read_only enforced=workspace; run 41; delegate 41 k tools=a scopes=mail; back 41 k; \
     activate 41 b; activate 41 e; fin 41 ok; set 41 succeeded; box 42 mode=read_only \
     enforced=workspace; run 42; fin 42 failed; set 42 failed; box 43 mode=read_only \
-    enforced=workspace; run 43; fin 43 ok; set 43 succeeded; box 44 mode=read_only \
+    server=w enforced=workspace; run 43; fin 43 ok; set 43 succeeded; box 44 mode=read_only \
     enforced=workspace; run 44; fin 44 ok; set 44 succeeded; app 41,42,43,44; view a,b,d; \
     model; req 45 b; val 45; pol 45 allow; box 45 mode=read_only enforced=workspace; run 45; \
     fin 45 ok; set 45 succeeded; app 45; end; user; view a,b; model; req 51 a, 52 b, 53 a, \

@@ -213,6 +213,7 @@ const TABLE: &[StepMutant] = mutants! {
             delegated: |_, view| view.leases.iter().map(id).collect()
         }
         "blind-to-blocks" ["blocked-never-runs"] { is_blocked: |_, _| false }
+        "agree-to-every-server" ["consent-before-server"] { consented: |_, _| true }
         "find-nothing" ["activation-grants-nothing", "oracle"] {
             activate: |_, found, _| found.to_vec()
         }

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use proofmark::journal::Event;
+use proofmark::runtime::guard::{AnswerScope, Verdict};
 use proofmark::runtime::provider::scripted::Step;
 use proofmark::runtime::turn::driver::Signal;
 use serde_json::{Value, json};
 
 use super::Row;
 use super::record::{count, outcomes, requests, shown};
-use super::scene::{Play, Says, ask, lawful, runtime, say};
+use super::scene::{Play, Says, ask, lawful, no, runtime, say, yes};
 use crate::served::{Answer, Served, http, python, reading};
 
 pub const ROWS: &[Row] = &[
@@ -292,4 +293,53 @@ fn what_a_server_needs_authorization_for_is_said_without_the_credential() {
         assert!(told.contains(word), "{status}: {told}");
         assert_eq!(served.count("tools/call"), 1, "{status}: nothing is sent twice");
     }
+}
+
+#[test]
+fn a_server_is_used_after_somebody_agreed_to_it_and_not_before() {
+    let answer = |played: &super::scene::Played, expected: &[&str], asked: usize, agreed: usize| {
+        assert_eq!(outcomes(&played.journal), expected);
+        assert_eq!(count(&played.journal, "ApprovalRequested"), asked);
+        assert_eq!(count(&played.journal, "ServerConsented"), agreed);
+    };
+    let scene = |answers: Vec<(&'static str, Verdict)>, by: Option<&str>| {
+        let Some(mut served) =
+            python(&reading(&["find", "list"]), "serve(lambda m: answer(m, text('found')))")
+        else {
+            return None;
+        };
+        served.server.consented_by = by.map(str::to_owned);
+        let script = vec![
+            ask(&[("srv_find", "{}")]),
+            ask(&[("srv_list", "{}")]),
+            ask(&[("srv_find", r#"{"again": true}"#)]),
+            say("ok"),
+        ];
+        let played = Play { answers, ..play(&served, 5_000, script) }.ends();
+        Some((played, served.count("started")))
+    };
+    // Asked once, for the server and not for each of its tools.
+    let Some((played, started)) = scene(vec![("srv.find", yes(AnswerScope::Once))], None) else {
+        return;
+    };
+    let ends = ["srv_find succeeded", "srv_list succeeded", "srv_find succeeded"];
+    answer(&played, &ends, 1, 1);
+    assert_eq!(started, 1);
+    let reasons = played.journal.entries().iter().find_map(|entry| match &entry.event {
+        Event::ApprovalRequested(fact) => Some(fact.reasons.join("; ")),
+        _ => None,
+    });
+    assert!(reasons.unwrap().contains("dev uses the MCP server `srv` for the first time"));
+    // A no is none, and the server is not even started.
+    let no = vec![("srv.find", no("not this one")), ("srv.list", no("nor this"))];
+    let Some((played, started)) = scene(no, None) else { return };
+    assert!(
+        outcomes(&played.journal)[0].starts_with("srv_find denied"),
+        "{:?}",
+        outcomes(&played.journal)
+    );
+    assert_eq!((count(&played.journal, "ServerConsented"), started), (0, 0));
+    // Agreed to beforehand, nobody is asked.
+    let Some((played, _)) = scene(Vec::new(), Some("the operator")) else { return };
+    answer(&played, &ends, 0, 1);
 }

@@ -2,7 +2,7 @@
 
 use super::guard::{denied, end, failed, set_class, settled};
 use super::*;
-use crate::journal::event::catalog::{GrantIssued, GrantRevoked, GrantUsed};
+use crate::journal::event::catalog::{GrantIssued, GrantRevoked, GrantUsed, ServerConsented};
 use crate::journal::outcome::{Denier, Outcome};
 use crate::tool::effect::EffectClass;
 
@@ -325,4 +325,30 @@ pub(super) fn erase_intent_rule(record: &Record<'_>) -> Maybe {
         beyond(fact) && mild && fact.decision == "allow" && !fact.rules.is_empty()
     })?;
     record.alter(at, |fact: &mut ToolPolicyChecked| fact.rules.clear())
+}
+
+/// The only consent before a call that goes to its server.
+fn consent(record: &Record<'_>) -> Option<usize> {
+    record.each::<ToolSandboxPrepared>().find_map(|(at, prepared)| {
+        let server = prepared.server_id.as_ref()?;
+        let (start, _) = record.of_call::<ToolCallStarted>(at).find(|(start, _)| *start > at)?;
+        let mut all = record.in_session::<ServerConsented>(at);
+        let fits = |(_, fact): &At<'_, ServerConsented>| fact.server_id == *server;
+        let (place, _) = all.find(fits)?;
+        (!all.any(|one| fits(&one)) && place < start).then_some(place)
+    })
+}
+
+pub(super) fn drop_consent(record: &Record<'_>) -> Maybe {
+    record.drop(consent(record)?)
+}
+
+pub(super) fn consent_to_another(record: &Record<'_>) -> Maybe {
+    record.alter(consent(record)?, |fact: &mut ServerConsented| fact.identity = other())
+}
+
+pub(super) fn consent_of_another(record: &Record<'_>) -> Maybe {
+    record.alter(consent(record)?, |fact: &mut ServerConsented| {
+        fact.principal.push_str(" of another house");
+    })
 }

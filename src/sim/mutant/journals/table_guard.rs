@@ -67,6 +67,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "block-before-delegate" => block::before_delegate,
         "advance-block" => block::advance,
     }
+    "consent-before-server" {
+        "drop-consent" => authority::drop_consent,
+        "consent-to-another" => authority::consent_to_another,
+        "consent-of-another" => authority::consent_of_another,
+    }
     "outcome-tells-truth" {
         "blame-policy-for-arguments" => authority::blame_policy_for_arguments,
         "reject-what-was-denied" => authority::reject_what_was_denied,
