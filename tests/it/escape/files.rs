@@ -20,12 +20,16 @@ const WAYS: [(&str, &str); 14] = [
     (
         "read through a link that changes",
         "name = work + '/race'\n\
+         sys.setswitchinterval(1e-5)\n\
          def turn():\n    \
-             for i in range(4000):\n        \
+             i = 0\n    \
+             while True:\n        \
                  os.symlink([work + '/own', out + '/secret'][i % 2], name + '.new')\n        \
-                 os.replace(name + '.new', name)\n\
+                 os.replace(name + '.new', name)\n        \
+                 i += 1\n\
          threading.Thread(target=turn, daemon=True).start()\n\
-         for i in range(4000):\n    \
+         end = time.time() + 1.5\n\
+         while time.time() < end:\n    \
              try:\n        \
                  if 'GOT' in open(name).read(): got()\n    \
              except OSError: pass",
