@@ -60,3 +60,4 @@ mod undo;
 mod view;
 mod view_availability;
 mod view_properties;
+mod walk;
