@@ -19,6 +19,7 @@
 //! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;
 //! if one root cause breaks it together with another law, name the root's row in `implies`.
 
+pub mod account;
 mod answer;
 mod approval;
 mod artifact;
