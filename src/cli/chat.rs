@@ -23,6 +23,9 @@ use crate::eval::fixture::{self, Shared, SuiteShared};
 use crate::eval::load::Suite;
 use crate::eval::play::Play;
 use crate::journal::{Entry, Journal, format};
+use crate::law::account::account;
+use crate::law::account::pick::{NotFound, calls, pick};
+use crate::report::account as report;
 use crate::runtime::BoxFuture;
 use crate::runtime::dialect::Message;
 use crate::runtime::guard::approver::Refusing;
@@ -64,8 +67,8 @@ enum Door {
     None,
 }
 
-const HELP: &str = "a line is a message; /tools lists the view, /undo CALL takes a call back, \
-                    /help, /quit";
+const HELP: &str = "a line is a message; /tools lists the view, /tool-call CALL explains a call, \
+                    /undo CALL takes a call back, /help, /quit";
 
 /// Talks until the input ends.
 ///
@@ -251,6 +254,7 @@ async fn talk(
             "/quit" => return,
             "/help" => output.text(HELP),
             "/tools" => output.text(&tools(suite)),
+            "/tool-call" => output.text(&explained(session, rest.trim())),
             "/undo" => match session.undo(rest.trim()).await {
                 Ok(end) => output.text(end.name()),
                 Err(why) => output.text(&printable(&why.to_string())),
@@ -280,6 +284,24 @@ fn tools(suite: &Suite) -> String {
         .iter()
         .map(|tool| format!("{} is withheld by {}: {}", tool.tool_id, tool.filter, tool.reason));
     shown.chain(held).collect::<Vec<_>>().join("\n")
+}
+
+/// The account of a call of this session or of its delegates; the last call where none is named.
+fn explained(session: &Session, word: &str) -> String {
+    let journals = [session.journal()].into_iter().chain(session.children());
+    let entries: Vec<&Entry> = journals.flat_map(Journal::entries).collect();
+    let known = calls(entries.iter().copied());
+    let own = &*session.journal().entries().first().map_or("", |entry| &entry.session);
+    let found = match word {
+        "" => known.iter().rfind(|found| found.session == own).copied().ok_or(NotFound::Empty),
+        word => pick(&known, word, false),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(why) => return printable(&why.to_string()),
+    };
+    let of = entries.into_iter().filter(|entry| *entry.session == *found.session);
+    account(of, found.call).map(|account| report::text(&account)).unwrap_or_default()
 }
 
 /// The model's last word; how the turn ended where it had none.

@@ -101,10 +101,8 @@ fn denier(by: Denier) -> &'static str {
 
 /// The rules that voted on a call which policy denies, and where that stands.
 fn denied_by(scene: &Scene<'_>) -> Option<(String, u64)> {
-    let denied = matches!(
-        scene.settled()?.fact.outcome,
-        Outcome::Denied { by: Denier::Policy, .. }
-    );
+    let denied =
+        matches!(scene.settled()?.fact.outcome, Outcome::Denied { by: Denier::Policy, .. });
     let checked = scene.call.last::<ToolPolicyChecked>().filter(|_| denied)?;
     Some((list(&checked.fact.rules), checked.seq()))
 }
@@ -266,7 +264,9 @@ pub(super) fn intent(scene: &Scene<'_>) -> Told {
     });
     let seen = seen.unwrap_or_default();
     match checked.fact.intent.as_deref() {
-        Some("within") => Told::known(format!("No, it is within the declared intent{seen}."), facts),
+        Some("within") => {
+            Told::known(format!("No, it is within the declared intent{seen}."), facts)
+        }
         Some("beyond") => Told::known(format!("Yes, beyond the declared intent{seen}."), facts),
         _ if beyond.is_some() => {
             Told::unknown(format!("it was compared with no intent{seen}"), facts)

@@ -86,7 +86,8 @@ fn touched(scene: &Scene<'_>, side: &Side) -> Told {
             Told::known(text, facts).items(seen)
         }
         (false, _) => {
-            Told::known(format!("What is listed was seen ({method}); {declared}."), facts).items(seen)
+            Told::known(format!("What is listed was seen ({method}); {declared}."), facts)
+                .items(seen)
         }
         (true, _) if (side.sees)(effects) => {
             Told::known(format!("Nothing was seen ({method}); {declared}."), facts)
@@ -112,7 +113,8 @@ pub(super) fn sent_out(scene: &Scene<'_>) -> Told {
     let class = start.fact.effect_class;
     let visible = class.filter(|class| *class >= EffectClass::External);
     let class = visible.map(|class| format!(" Its effect class is {}.", class.name()));
-    let request = start.fact.command.as_ref().filter(|_| start.fact.adapter.as_deref() == Some("http"));
+    let request =
+        start.fact.command.as_ref().filter(|_| start.fact.adapter.as_deref() == Some("http"));
     let request = request.map(|text| format!(" It asked: {}.", quote(text)));
     let more = [class, request].into_iter().flatten().collect::<String>();
     match told.known {
@@ -128,7 +130,8 @@ pub(super) fn full_result(scene: &Scene<'_>) -> Told {
     };
     let fact = finished.fact;
     if let Some(id) = &fact.artifact_id {
-        let stored = scene.call.each::<ArtifactPersisted>().find(|seen| seen.fact.artifact_id == *id);
+        let stored =
+            scene.call.each::<ArtifactPersisted>().find(|seen| seen.fact.artifact_id == *id);
         return match stored {
             Some(seen) => {
                 let (kind, bytes) = (&seen.fact.kind, seen.fact.bytes);
@@ -137,7 +140,8 @@ pub(super) fn full_result(scene: &Scene<'_>) -> Told {
                 Told::known(text, [finished.seq(), seen.seq()])
             }
             None => {
-                let text = format!("In artifact {id}; the journal does not record that it was stored.");
+                let text =
+                    format!("In artifact {id}; the journal does not record that it was stored.");
                 Told::known(text, [finished.seq()])
             }
         };
@@ -146,7 +150,8 @@ pub(super) fn full_result(scene: &Scene<'_>) -> Told {
     let size = chars.unwrap_or_else(|| "a size that is not recorded".to_owned());
     if fact.unlogged {
         let digest = fact.result_digest.map(|digest| format!(", digest {}", digest.short()));
-        let text = format!("Nowhere, it was not to be logged: {size}{}.", digest.unwrap_or_default());
+        let text =
+            format!("Nowhere, it was not to be logged: {size}{}.", digest.unwrap_or_default());
         return Told::known(text, [finished.seq()]);
     }
     match scene.settled() {

@@ -137,7 +137,9 @@ pub(super) fn identity(scene: &Scene<'_>) -> Told {
     }
     match opened {
         Some(_) => Told::known(said.join(" "), facts),
-        None => Told::unknown(format!("no SessionOpened names who acts. {}", said.join(" ")), facts),
+        None => {
+            Told::unknown(format!("no SessionOpened names who acts. {}", said.join(" ")), facts)
+        }
     }
 }
 
@@ -166,7 +168,10 @@ pub(super) fn approval_needed(scene: &Scene<'_>) -> Told {
         [] => String::new(),
         rules => format!(" (rule {})", list(rules)),
     };
-    Told::known(format!("{head}{level}{rules}: {}.", fact.reason.trim_end_matches('.')), [seen.seq()])
+    Told::known(
+        format!("{head}{level}{rules}: {}.", fact.reason.trim_end_matches('.')),
+        [seen.seq()],
+    )
 }
 
 pub(super) fn approval_given(scene: &Scene<'_>) -> Told {
@@ -214,7 +219,9 @@ pub(super) fn approval_given(scene: &Scene<'_>) -> Told {
     if let Some(asked) = open {
         let end = scene.settled();
         let why = match end {
-            Some(end) => format!("it was asked for, and the call ended as {} first", end.fact.outcome.name()),
+            Some(end) => {
+                format!("it was asked for, and the call ended as {} first", end.fact.outcome.name())
+            }
             None => "it was asked for, and no answer is recorded".to_owned(),
         };
         return match end {

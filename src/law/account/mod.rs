@@ -153,9 +153,10 @@ impl<'a> Scene<'a> {
     fn before<T>(&self, of: impl Fn(&'a Event) -> Option<&'a T>) -> Option<(u64, &'a T)> {
         let turn = self.call.begins().and_then(|(_, entry)| entry.turn.as_ref());
         let earlier = self.index.entries.get(..self.place()).unwrap_or_default();
-        let own = earlier.iter().rev().filter(|entry| {
-            turn.is_none() || entry.turn.is_none() || entry.turn.as_ref() == turn
-        });
+        let own = earlier
+            .iter()
+            .rev()
+            .filter(|entry| turn.is_none() || entry.turn.is_none() || entry.turn.as_ref() == turn);
         own.copied().find_map(|entry| of(&entry.event).map(|fact| (entry.seq, fact)))
     }
 
