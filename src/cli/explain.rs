@@ -128,7 +128,7 @@ fn find<'a>(all: &[Found<'a>], word: &str, case: Option<&str>) -> Result<Found<'
                 missing(word, &NotFound::Unknown(Some(near.to_owned())))
             }
             (NotFound::Several(..), _) => CliError::Usage(format!(
-                "`{word}`: {}; name one by --case",
+                "`{word}`: {}; name one with --case",
                 printable(&why.to_string())
             )),
             _ => missing(word, &why),

@@ -23,6 +23,7 @@ mod delegates;
 mod delegates_limits;
 mod dialects;
 mod escape;
+mod explain;
 mod faults;
 mod http;
 mod import;

@@ -4,12 +4,13 @@ use super::{Scene, Told, list, quote};
 use crate::journal::Event;
 use crate::journal::event::call::*;
 use crate::journal::event::turn::StateUpdated;
+use crate::law::index::Seen;
 use crate::tool::effect::EffectClass;
 
 /// One side of what a call touches.
 struct Side {
-    /// The verb, for sentences.
-    verb: &'static str,
+    /// What it is, for sentences.
+    what: &'static str,
     declared: fn(&ToolCallStarted) -> Vec<String>,
     seen: fn(&ObservedEffects) -> Vec<String>,
     /// Whether a way to observe sees this side at all, so that nothing seen means nothing done.
@@ -17,28 +18,28 @@ struct Side {
 }
 
 const READS: Side = Side {
-    verb: "read",
+    what: "reads",
     declared: |start| start.reads.clone(),
     seen: |effects| effects.reads.clone(),
     sees: |effects| effects.method == "workspace",
 };
 
 const WRITES: Side = Side {
-    verb: "write",
+    what: "writes",
     declared: |start| start.writes.clone(),
     seen: changed,
     sees: ObservedEffects::sees_changes,
 };
 
 const MEMORY: Side = Side {
-    verb: "write of memory",
+    what: "writes of memory",
     declared: |start| of_memory(&start.writes),
     seen: |effects| of_memory(&changed(effects)),
     sees: ObservedEffects::sees_changes,
 };
 
 const OUTSIDE: Side = Side {
-    verb: "change outside",
+    what: "changes outside",
     declared: |start| {
         let inside = |name: &&String| name.starts_with("workspace:") || name.starts_with("memory:");
         start.writes.iter().filter(|name| !inside(name)).cloned().collect()
@@ -67,8 +68,8 @@ fn touched(scene: &Scene<'_>, side: &Side) -> Told {
         };
     };
     let declared = match (side.declared)(start.fact) {
-        none if none.is_empty() => format!("it declares nothing to {}", side.verb),
-        some => format!("it declares to {} {}", side.verb, list(some)),
+        none if none.is_empty() => format!("the start names no {}", side.what),
+        some => format!("the start names as {}: {}", side.what, list(some)),
     };
     let finished = scene.call.last::<ToolCallFinished>();
     let facts = [start.seq()].into_iter().chain(finished.map(|seen| seen.seq()));
@@ -155,9 +156,13 @@ pub(super) fn full_result(scene: &Scene<'_>) -> Told {
         return Told::known(text, [finished.seq()]);
     }
     match scene.settled() {
-        Some(end) if !end.fact.cut && end.fact.shown.is_some() && fact.result_digest.is_some() => {
-            let text = format!("In what the model was shown, which was not cut; it has {size}.");
-            Told::known(text, [finished.seq(), end.seq()])
+        Some(Seen {
+            entry,
+            fact: ToolCallSettled { shown_chars: Some(shown), cut: false, .. },
+            ..
+        }) => {
+            let text = format!("In no artifact: it has {size}, and the {shown} shown are not cut.");
+            Told::known(text, [finished.seq(), entry.seq])
         }
         _ => Told::unknown(format!("no artifact is recorded; it has {size}"), [finished.seq()]),
     }

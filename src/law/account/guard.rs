@@ -83,7 +83,12 @@ pub(super) fn arguments_checked(scene: &Scene<'_>) -> Told {
             (Some(tool), None) => format!(" of {tool}"),
             (None, _) => String::new(),
         };
+        let asked = scene.call.first::<ToolCallRequested>();
+        let raw = asked.is_some_and(|asked| asked.fact.raw_args.is_some());
         let text = match seen.fact.status.as_str() {
+            "failed" if raw && !scene.call.has::<ToolCallRewritten>() => {
+                "Yes, and they are no JSON.".to_owned()
+            }
             "passed" => format!("Yes, they passed the schema{of}."),
             status => format!("Yes, and they {status} the schema{of}."),
         };
@@ -163,15 +168,11 @@ pub(super) fn approval_needed(scene: &Scene<'_>) -> Told {
         "deny" => "No approval would do: policy denies it",
         _ => return Told::unknown("policy made a decision that has no name here", [seen.seq()]),
     };
-    let level = fact.level.map(|level| format!(" at {level}")).unwrap_or_default();
-    let rules = match fact.rules.as_slice() {
-        [] => String::new(),
-        rules => format!(" (rule {})", list(rules)),
-    };
-    Told::known(
-        format!("{head}{level}{rules}: {}.", fact.reason.trim_end_matches('.')),
-        [seen.seq()],
-    )
+    let level = fact.level.map(|level| format!("level {level}"));
+    let rules = (!fact.rules.is_empty()).then(|| format!("rule {}", list(&fact.rules)));
+    let by: Vec<String> = level.into_iter().chain(rules).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" ({})", list(by)) };
+    Told::known(format!("{head}: {}{by}.", fact.reason.trim_end_matches('.')), [seen.seq()])
 }
 
 pub(super) fn approval_given(scene: &Scene<'_>) -> Told {
@@ -184,22 +185,24 @@ pub(super) fn approval_given(scene: &Scene<'_>) -> Told {
                 format!("Somebody was {strong}asked ({})", fact.approval_id)
             }
             Event::ApprovalGranted(fact) => {
-                let scope = fact.scope.as_deref().map(|scope| format!(", {scope}"));
+                let scope = fact.scope.as_deref().map(|scope| format!(", scope {scope}"));
                 let (who, channel) = (&fact.decider, &fact.channel);
-                format!("{who} said yes by {channel}{}", scope.unwrap_or_default())
+                format!("{who} said yes (channel {channel}{})", scope.unwrap_or_default())
             }
             Event::ApprovalDenied(fact) => {
                 let reason = fact.reason.as_deref().map(|reason| format!(": {}", quote(reason)));
                 let (who, channel) = (&fact.decider, &fact.channel);
-                format!("{who} said no by {channel}{}", reason.unwrap_or_default())
+                format!("{who} said no (channel {channel}){}", reason.unwrap_or_default())
             }
             Event::ApprovalReplaced(fact) => {
                 let (who, channel) = (&fact.decider, &fact.channel);
-                format!("{who} gave a result in its place by {channel}")
+                format!("{who} gave a result in its place (channel {channel})")
             }
             Event::ApprovalExpired(fact) if fact.late_answer => "the answer came too late".into(),
             Event::ApprovalExpired(_) => "no answer came in time".into(),
-            Event::ApprovalUnreachable(fact) => format!("nobody was reached by {}", fact.channel),
+            Event::ApprovalUnreachable(fact) => {
+                format!("nobody was reached (channel {})", fact.channel)
+            }
             Event::RepeatStopped(fact) => format!("it was not asked again after {}", fact.of),
             _ => continue,
         };
