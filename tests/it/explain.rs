@@ -247,7 +247,7 @@ fn a_delegate_is_part_of_the_account() {
         &[
             ("ended", "It succeeded; its delegate ended: completed."),
             ("identity", "had 1 tools and scopes"),
-            ("why", "the parent's own words"),
+            ("why", "?the parent's own words"),
         ],
     );
     session.children().iter().for_each(|child| _ = accounts(child.entries()));
@@ -402,4 +402,33 @@ fn the_program_explains_journals_and_runs() {
 fn proofmark_runs(root: &Path, args: &[&str]) {
     let output = crate::command::proofmark(root, args);
     assert!(output.status.code().is_some_and(|code| code != 7), "{output:?}");
+}
+
+/// Without the numbers of entries, which depend on how many tools a suite has.
+fn unnumbered(text: &str) -> String {
+    let numbered = |word: &&str| word.strip_prefix('#').is_some_and(|n| n.parse::<u64>().is_ok());
+    let line =
+        |line: &str| line.split(' ').filter(|word| !numbered(word)).collect::<Vec<_>>().join(" ");
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_page_has_the_table_and_an_example_that_is_true() {
+    let page = include_str!("../../docs/explain.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let table: Vec<String> = QUESTIONS
+        .iter()
+        .map(|q| format!("| `{}` | {} | {} | {} |", q.key, q.asks, q.source.join(", "), q.from))
+        .collect();
+    assert_eq!(rows, table);
+    let example = page.split("```").nth(1).unwrap();
+    let (_, example) = example.split_once("explain operator-says-no\n").unwrap();
+    let mut told = String::new();
+    run_cases(&["operator-says-no"], Steps::REAL, |_, record| {
+        told = unnumbered(&text(&accounts(record.journal.entries())[0]));
+    });
+    for part in example.split("...\n").filter(|part| !part.is_empty()) {
+        let part = unnumbered(part);
+        assert!(told.contains(part.trim_end()), "{part}\nis not in\n{told}");
+    }
 }

@@ -55,6 +55,7 @@ mod state;
 mod support;
 mod surfaces;
 mod tools;
+mod tools_command;
 mod undo;
 mod view;
 mod view_availability;
