@@ -291,7 +291,7 @@ fn explained(session: &Session, word: &str) -> String {
     let journals = [session.journal()].into_iter().chain(session.children());
     let entries: Vec<&Entry> = journals.flat_map(Journal::entries).collect();
     let known = calls(entries.iter().copied());
-    let own = &*session.journal().entries().first().map_or("", |entry| &entry.session);
+    let own = session.journal().entries().first().map_or("", |entry| &*entry.session);
     let found = match word {
         "" => known.iter().rfind(|found| found.session == own).copied().ok_or(NotFound::Empty),
         word => pick(&known, word, false),

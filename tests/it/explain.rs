@@ -290,6 +290,10 @@ fn a_journal_of_others_is_answered_as_far_as_it_tells() {
             ("reads", "?it could not be observed (method digests)"),
             ("writes", "What is listed was seen (digests)"),
             ("writes", "workspace:log"),
+            (
+                "sent_out",
+                "Its effect class is external. Beyond the arguments, what was sent is not",
+            ),
             ("sent_out", "net:registry.example"),
             ("full_result", "?no artifact is recorded"),
             ("verified", "?the journal records no ToolResultValidated"),

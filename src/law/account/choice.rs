@@ -109,8 +109,8 @@ fn denied_by(scene: &Scene<'_>) -> Option<(String, u64)> {
 
 pub(super) fn why(scene: &Scene<'_>) -> Told {
     let (mut said, mut facts) = (Vec::new(), Vec::new());
-    let intent = scene.before(IntentDeclared::of_event);
-    let prompt = scene.before(UserPromptSubmitted::of_event);
+    let intent = scene.before(intent_of);
+    let prompt = scene.before(prompt_of);
     let reply = if scene.direct().is_some() { None } else { scene.before(ModelReplied::of) };
     if let Some((seq, fact)) = intent {
         let intent = &fact.intent;
@@ -275,19 +275,10 @@ pub(super) fn intent(scene: &Scene<'_>) -> Told {
     }
 }
 
-/// Facts that no law asks for.
-trait Of: Sized {
-    fn of_event(event: &Event) -> Option<&Self>;
+fn intent_of(event: &Event) -> Option<&IntentDeclared> {
+    if let Event::IntentDeclared(fact) = event { Some(fact) } else { None }
 }
 
-impl Of for IntentDeclared {
-    fn of_event(event: &Event) -> Option<&Self> {
-        if let Event::IntentDeclared(fact) = event { Some(fact) } else { None }
-    }
-}
-
-impl Of for UserPromptSubmitted {
-    fn of_event(event: &Event) -> Option<&Self> {
-        if let Event::UserPromptSubmitted(fact) = event { Some(fact) } else { None }
-    }
+fn prompt_of(event: &Event) -> Option<&UserPromptSubmitted> {
+    if let Event::UserPromptSubmitted(fact) = event { Some(fact) } else { None }
 }

@@ -117,12 +117,12 @@ pub(super) fn sent_out(scene: &Scene<'_>) -> Told {
     let request =
         start.fact.command.as_ref().filter(|_| start.fact.adapter.as_deref() == Some("http"));
     let request = request.map(|text| format!(" It asked: {}.", quote(text)));
-    let more = [class, request].into_iter().flatten().collect::<String>();
-    match told.known {
-        true => Told { text: format!("{}{more}", told.text), ..told },
-        false if more.is_empty() => told,
-        false => Told { text: format!("{}.{more}", told.text), ..told },
-    }
+    // What a request held is no fact of its own; nothing is said of it beyond that.
+    let left = told.known && !told.items.is_empty() && !told.text.starts_with("Nothing");
+    let data = left.then(|| " Beyond the arguments, what was sent is not recorded.".to_owned());
+    let more = [class, request, data].into_iter().flatten().collect::<String>();
+    let end = if told.known || more.is_empty() { "" } else { "." };
+    Told { text: format!("{}{end}{more}", told.text), ..told }
 }
 
 pub(super) fn full_result(scene: &Scene<'_>) -> Told {
