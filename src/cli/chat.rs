@@ -24,7 +24,7 @@ use crate::eval::load::Suite;
 use crate::eval::play::Play;
 use crate::journal::{Entry, Journal, format};
 use crate::law::account::account;
-use crate::law::account::pick::{NotFound, calls, pick};
+use crate::law::account::pick::{Known, NotFound};
 use crate::report::account as report;
 use crate::runtime::BoxFuture;
 use crate::runtime::dialect::Message;
@@ -290,11 +290,14 @@ fn tools(suite: &Suite) -> String {
 fn explained(session: &Session, word: &str) -> String {
     let journals = [session.journal()].into_iter().chain(session.children());
     let entries: Vec<&Entry> = journals.flat_map(Journal::entries).collect();
-    let known = calls(entries.iter().copied());
+    let known = Known::of(entries.iter().copied());
     let own = session.journal().entries().first().map_or("", |entry| &*entry.session);
     let found = match word {
-        "" => known.iter().rfind(|found| found.session == own).copied().ok_or(NotFound::Empty),
-        word => pick(&known, word, false),
+        "" => {
+            let last = known.calls().iter().rfind(|found| found.session == own);
+            last.copied().ok_or(NotFound::Empty)
+        }
+        word => known.find(word, None),
     };
     let found = match found {
         Ok(found) => found,

@@ -13,10 +13,9 @@ use super::exit::Exit;
 use super::output::Output;
 use super::recorded::{is_record, load};
 use crate::base::printable::printable;
-use crate::base::problem::nearest;
 use crate::eval::read::{read, shown};
 use crate::journal::{Entry, format};
-use crate::law::account::pick::{Found, NotFound, calls, pick};
+use crate::law::account::pick::{Known, NotFound};
 use crate::law::account::{Account, account};
 use crate::report::account as report;
 use crate::report::json::envelope;
@@ -53,10 +52,11 @@ pub struct ExplainArgs {
 pub fn explain(args: &ExplainArgs, output: &mut Output) -> Result<Exit, CliError> {
     let path = source(args)?;
     let entries = entries(&path)?;
-    let found = find(&calls(&entries), &args.call, args.case.as_deref())?;
+    let found = Known::of(&entries).find(&args.call, args.case.as_deref());
+    let found = found.map_err(|why| missing(args, &why))?;
     let own = entries.iter().filter(|entry| *entry.session == *found.session);
     let Some(account) = account(own, found.call) else {
-        return Err(missing(&args.call, &NotFound::Unknown(None)));
+        return Err(missing(args, &NotFound::Unknown(None)));
     };
     match args.format {
         Format::Human => output.text(&report::text(&account)),
@@ -103,50 +103,10 @@ fn entries(path: &Path) -> Result<Vec<Entry>, CliError> {
     if problems.is_empty() { Ok(entries) } else { Err(problems.into()) }
 }
 
-/// The call that is meant, among those of a case where one is named.
-fn find<'a>(all: &[Found<'a>], word: &str, case: Option<&str>) -> Result<Found<'a>, CliError> {
-    let of = |case: &str| -> Vec<Found<'a>> {
-        all.iter().filter(|found| is_case(found.session, case)).copied().collect()
+fn missing(args: &ExplainArgs, why: &NotFound) -> CliError {
+    let help = match why {
+        NotFound::Several(..) if args.case.is_none() => "; name one with --case",
+        _ => "",
     };
-    if let Some(case) = case {
-        let known = of(case);
-        if known.is_empty() {
-            let near = nearest(case, all.iter().map(|found| case_of(found.session)));
-            let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            return Err(CliError::Usage(format!("no call of a case `{case}`{help}")));
-        }
-        return pick(&known, word, false).map_err(|why| missing(word, &why));
-    }
-    let known = of(word);
-    if !known.is_empty() {
-        return pick(&known, word, true).map_err(|why| missing(word, &why));
-    }
-    pick(all, word, false).map_err(|why| {
-        let cases = all.iter().map(|found| case_of(found.session));
-        match (&why, nearest(word, cases)) {
-            (NotFound::Unknown(None), Some(near)) => {
-                missing(word, &NotFound::Unknown(Some(near.to_owned())))
-            }
-            (NotFound::Several(..), _) => CliError::Usage(format!(
-                "`{word}`: {}; name one with --case",
-                printable(&why.to_string())
-            )),
-            _ => missing(word, &why),
-        }
-    })
-}
-
-fn missing(word: &str, why: &NotFound) -> CliError {
-    CliError::Usage(format!("`{word}`: {}", printable(&why.to_string())))
-}
-
-/// Sessions of trials are named `suite/case@provider#number`.
-fn is_case(session: &str, case: &str) -> bool {
-    let place = session.split('@').next().unwrap_or(session);
-    session == case || place == case || case_of(session) == case
-}
-
-fn case_of(session: &str) -> &str {
-    let place = session.split('@').next().unwrap_or(session);
-    place.split_once('/').map_or(place, |(_, case)| case)
+    CliError::Usage(format!("`{}`: {}{help}", printable(&args.call), printable(&why.to_string())))
 }

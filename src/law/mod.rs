@@ -13,7 +13,7 @@
 //! guards `hook`, `repeat`, `answer`, `grant`, `outcome`, `availability`, `reply`, `surface`; about
 //! dispatch and the whole `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then
 //! `check` (runs them), `stream` and `passes` (on what need not fit into memory), `explain`, and
-//! `dsl` (one-line journals).
+//! `dsl` (one-line journals). `account` judges nothing: it answers what is asked of one call.
 //!
 //! To add a law: write its function in the file of its theme; add its row to `registry` with a
 //! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use proofmark::base::choice::Random;
 use proofmark::journal::{Entry, Event, format};
-use proofmark::law::account::pick::{NotFound, calls, pick};
+use proofmark::law::account::pick::{Found, Known, NotFound};
 use proofmark::law::account::questions::QUESTIONS;
 use proofmark::law::account::{Account, account};
 use proofmark::report::account::{json as as_json, text};
@@ -53,7 +53,8 @@ fn sound(entries: &[&Entry], account: &Account) {
 
 /// The accounts of all calls of a journal, each sound.
 fn accounts(entries: &[Entry]) -> Vec<Account> {
-    let told = calls(entries).into_iter().map(|found| {
+    let known = Known::of(entries);
+    let told = known.calls().iter().map(|found| {
         let own: Vec<&Entry> = entries.iter().filter(|e| *e.session == *found.session).collect();
         let account = account(own.iter().copied(), found.call).unwrap();
         sound(&own, &account);
@@ -341,27 +342,44 @@ fn journals_with_a_broken_law_are_answered_too() {
 
 #[test]
 fn a_call_is_found_by_id_number_or_place() {
-    let (entries, _) = format::read(
+    let (entries, problems) = format::read(
         "j",
-        "{\"session\":\"a\",\"call\":\"one\",\"type\":\"TornDown\"}\n\
-         {\"session\":\"a\",\"call\":\"two\",\"type\":\"TornDown\"}\n\
-         {\"session\":\"b\",\"call\":\"one\",\"type\":\"TornDown\"}\n",
+        "{\"session\":\"s/a@x#0\",\"call\":\"one\",\"type\":\"TornDown\"}\n\
+         {\"session\":\"s/a@x#0\",\"call\":\"two\",\"type\":\"TornDown\"}\n\
+         {\"session\":\"s/b@x#0\",\"call\":\"one\",\"type\":\"TornDown\"}\n\
+         {\"session\":\"s/none@x#0\",\"type\":\"CancelAcknowledged\"}\n",
     );
-    let all = calls(&entries);
-    let name = |found: Result<proofmark::law::account::pick::Found<'_>, NotFound>| {
+    assert_eq!(problems, []);
+    let name = |found: Result<Found<'_>, NotFound>| {
         found.map(|found| format!("{}/{}", found.session, found.call)).map_err(|e| e.to_string())
     };
-    let ok = |text: &str| Ok(text.to_owned());
-    assert_eq!(name(pick(&all, "two", false)), ok("a/two"));
-    assert_eq!(name(pick(&all[..2], "#2", false)), ok("a/two"));
-    assert_eq!(name(pick(&all[2..], "b", true)), ok("b/one"));
-    let wrong = |known, word| name(pick(known, word, false)).unwrap_err();
-    assert_eq!(wrong(&all, "one"), "2 calls fit: a: one, b: one");
-    assert_eq!(wrong(&all, "#1"), "3 calls fit: a: one, a: two, b: one");
-    assert_eq!(wrong(&all[..2], "#3"), "there is no such call");
-    assert_eq!(wrong(&all[..2], "#0"), "there is no such call");
-    assert_eq!(wrong(&all, "onne"), "there is no such call; did you mean `one`?");
-    assert_eq!(wrong(&[], "one"), "there is no call");
+    let check = |sessions: &[&str], (word, case): (&str, Option<&str>), expected: &str| {
+        let own = entries.iter().filter(|entry| sessions.contains(&&*entry.session));
+        let found = name(Known::of(own).find(word, case)).unwrap_or_else(|why| why);
+        assert_eq!(found, expected, "{sessions:?} {word} {case:?}");
+    };
+    let all = ["s/a@x#0", "s/b@x#0", "s/none@x#0"];
+    check(&all, ("two", None), "s/a@x#0/two");
+    check(&all, ("one", Some("b")), "s/b@x#0/one");
+    check(&all, ("one", Some("s/a")), "s/a@x#0/one");
+    check(&all, ("#2", Some("s/a@x#0")), "s/a@x#0/two");
+    check(&all, ("b", None), "s/b@x#0/one");
+    check(&all[..1], ("#2", None), "s/a@x#0/two");
+    check(&all, ("one", None), "2 calls fit: s/a@x#0: one, s/b@x#0: one");
+    check(&all, ("a", None), "2 calls fit: s/a@x#0: one, s/a@x#0: two");
+    check(&all, ("#1", None), "3 calls fit: s/a@x#0: one, s/a@x#0: two, s/b@x#0: one");
+    check(&all[..1], ("#3", None), "there is no such call");
+    check(&all[..1], ("#0", None), "there is no such call");
+    check(&all, ("onne", None), "there is no such call; did you mean `one`?");
+    check(&all, ("nonee", None), "there is no such call; did you mean `none`?");
+    check(
+        &all,
+        ("one", Some("nonee")),
+        "there is no case or session `nonee`; did you mean `none`?",
+    );
+    check(&all, ("none", None), "there is no call");
+    check(&all, ("#1", Some("none")), "there is no call");
+    check(&[], ("one", None), "there is no call");
 }
 
 #[test]
@@ -395,7 +413,7 @@ fn the_program_explains_journals_and_runs() {
     for (args, part) in [
         (of(&["operator-says-on"]), "did you mean `operator-says-no`?"),
         (of(&["six-calls-six-ends"]), "6 calls fit"),
-        (of(&["two", "--case", "lifecycle/six-calls-six-end"]), "no call of a case"),
+        (of(&["two", "--case", "lifecycle/six-calls-six-end"]), "there is no case or session"),
         (of(&["#2"]), "name one with --case"),
     ] {
         check(root, &args, 2, &[part]);
