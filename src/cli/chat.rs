@@ -24,6 +24,9 @@ use crate::eval::fixture::{self, Shared, SuiteShared};
 use crate::eval::load::Suite;
 use crate::eval::play::Play;
 use crate::journal::{Entry, Journal, format};
+use crate::law::account::account;
+use crate::law::account::pick::{Known, NotFound};
+use crate::report::account as report;
 use crate::runtime::BoxFuture;
 use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::Message;
@@ -66,8 +69,9 @@ enum Door {
     None,
 }
 
-const HELP: &str = "a line is a message; /tools lists the view, /block TOOL [WHY] takes a tool \
-                    away, /undo CALL takes a call back, /help, /quit";
+const HELP: &str = "a line is a message; /tools lists the view, /tool-call CALL explains a call, \
+                    /block TOOL [WHY] takes a tool away, /undo CALL takes a call back, /help, \
+                    /quit";
 
 /// Talks until the input ends.
 ///
@@ -253,6 +257,7 @@ async fn talk(
             "/quit" => return,
             "/help" => output.text(HELP),
             "/tools" => output.text(&tools(suite, session)),
+            "/tool-call" => output.text(&explained(session, rest.trim())),
             "/block" => output.text(&block(session, suite, rest.trim())),
             "/undo" => match session.undo(rest.trim()).await {
                 Ok(end) => output.text(end.name()),
@@ -303,6 +308,27 @@ fn tools(suite: &Suite, session: &Session) -> String {
         .iter()
         .map(|tool| format!("{} is withheld by {}: {}", tool.tool_id, tool.filter, tool.reason));
     shown.chain(held).collect::<Vec<_>>().join("\n")
+}
+
+/// The account of a call of this session or of its delegates; the last call where none is named.
+fn explained(session: &Session, word: &str) -> String {
+    let journals = [session.journal()].into_iter().chain(session.children());
+    let entries: Vec<&Entry> = journals.flat_map(Journal::entries).collect();
+    let known = Known::of(entries.iter().copied());
+    let own = session.journal().entries().first().map_or("", |entry| &*entry.session);
+    let found = match word {
+        "" => {
+            let last = known.calls().iter().rfind(|found| found.session == own);
+            last.copied().ok_or(NotFound::Empty)
+        }
+        word => known.find(word, None),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(why) => return printable(&why.to_string()),
+    };
+    let of = entries.into_iter().filter(|entry| *entry.session == *found.session);
+    account(of, found.call).map(|account| report::text(&account)).unwrap_or_default()
 }
 
 /// The model's last word; how the turn ended where it had none.

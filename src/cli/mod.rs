@@ -5,11 +5,13 @@ pub mod chat;
 pub mod check;
 pub mod error;
 pub mod exit;
+pub mod explain;
 pub mod init;
 mod kept;
 pub mod laws;
 pub mod lint;
 pub mod output;
+mod recorded;
 pub mod registry;
 pub mod run;
 pub mod schema;
@@ -53,6 +55,8 @@ enum Command {
     Chat(chat::ChatArgs),
     /// Judge tool descriptors: of suites, of files, of an MCP server
     Lint(lint::LintArgs),
+    /// What a journal says of one call: why, by whom, on whose word, with what effect
+    Explain(explain::ExplainArgs),
     /// Judge a journal by the laws
     Check(check::CheckArgs),
     /// The table of laws
@@ -75,6 +79,7 @@ impl Command {
             Self::Init(args) => args.format,
             Self::Accept(args) => args.format,
             Self::Registry(args) => args.format,
+            Self::Explain(args) => args.format,
             Self::Check(args) => args.format,
             Self::Laws(args) => args.format,
             Self::Mutants(args) => args.format,
@@ -90,6 +95,7 @@ impl Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.
+    #[value(alias = "text")]
     Human,
     /// For programs.
     Json,
@@ -117,6 +123,7 @@ pub fn main() -> Exit {
         Command::Registry(args) => registry::registry(&args, &mut output),
         Command::Chat(args) => chat::chat(&args, &mut output),
         Command::Lint(args) => lint::lint(&args, &mut output),
+        Command::Explain(args) => explain::explain(&args, &mut output),
         Command::Check(args) => check::check(&args, &mut output),
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),

@@ -13,12 +13,13 @@
 //! `reply`, `shell`, `surface`; about
 //! dispatch and the whole `dispatch`, `cancel`, `round`, `record` (these four share `spans`); then
 //! `check` (runs them), `stream` and `passes` (on what need not fit into memory), `explain`, and
-//! `dsl` (one-line journals).
+//! `dsl` (one-line journals). `account` judges nothing: it answers what is asked of one call.
 //!
 //! To add a law: write its function in the file of its theme; add its row to `registry` with a
 //! witness line; add two mutants to `sim::mutant`; add good and broken lines to `lines_tests`;
 //! if one root cause breaks it together with another law, name the root's row in `implies`.
 
+pub mod account;
 mod answer;
 mod approval;
 mod artifact;

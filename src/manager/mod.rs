@@ -27,6 +27,7 @@ use crate::base::world::{Millis, RealWorld, World};
 use crate::journal::outcome::Unavailability;
 use crate::journal::{Event, Journal, Outcome};
 use crate::law::Judge;
+use crate::law::account::{Account, account};
 use crate::law::law::Finding;
 use crate::runtime::catalog::desk::{self, Basis, Candidate};
 use crate::runtime::catalog::lifecycle::State;
@@ -296,6 +297,12 @@ impl ToolManager {
     pub fn verify(&self) -> Vec<Finding> {
         let journal = self.journal();
         Judge::new(self.setting.receipt_key.clone()).journal(journal.entries(), journal.blobs())
+    }
+
+    /// Answers every question about a call from the journal alone; `None` for a call that it does
+    /// not know.
+    pub fn explain(&self, call: &str) -> Option<Account> {
+        account(self.journal().entries(), call)
     }
 
     /// Everything that happened.

@@ -3,6 +3,7 @@
 //! Files of a run: `run.jsonl` as it happens, then `report.json`, `cases.csv`, `metrics.csv`,
 //! `summary.md`, `junit.xml` and `timings.json`.
 
+pub mod account;
 pub mod baseline;
 pub mod csv;
 pub mod explain;

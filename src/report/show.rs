@@ -9,6 +9,7 @@ use crate::eval::case::Case;
 use crate::eval::grade::Grade;
 use crate::eval::trial::TrialRecord;
 use crate::journal::Event;
+use crate::law::account::account;
 
 /// One trial of a case, for people.
 pub fn show(case: &Case, record: &TrialRecord, grade: &Grade) -> String {
@@ -141,7 +142,9 @@ fn calls(out: &mut String, record: &TrialRecord) {
                 format!("policy {}: {}", facts.decision, facts.reason)
             }
             Event::ApprovalRequested(facts) => format!("approval asked: {}", facts.summary),
-            Event::ToolCallSettled(facts) => format!("settled {}", facts.outcome.name()),
+            Event::ToolCallSettled(facts) => {
+                format!("settled {}: {}", facts.outcome.name(), ended(record, call))
+            }
             event => event.name().to_owned(),
         };
         let _ = writeln!(
@@ -151,4 +154,11 @@ fn calls(out: &mut String, record: &TrialRecord) {
             text.trim_end()
         );
     }
+}
+
+/// The first answer of the call's account.
+fn ended(record: &TrialRecord, call: &str) -> String {
+    let account = account(record.journal.entries(), call);
+    let ended = account.and_then(|account| account.answers.into_iter().next());
+    ended.map(|answer| answer.text).unwrap_or_default()
 }

@@ -151,3 +151,19 @@ fn a_journal_that_is_there_is_not_replaced() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("is there already"));
     assert_eq!(fs::read_to_string(&journal).unwrap(), "kept");
 }
+
+#[test]
+fn a_call_of_the_session_is_explained_while_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = start("terminal", &folder.path().join("journal.jsonl"));
+    let typed = format!("/tool-call\n{MAIL}\nyes\n/tool-call\n/tool-call #1\n/tool-call call_99\n");
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.starts_with("there is no call\n"), "{told}");
+    let answer = "\nDid anybody approve it? (approval_given)\n";
+    let (_, after) = told.split_once(answer).unwrap_or_else(|| panic!("{told}"));
+    assert!(after.contains("ann said yes (channel terminal"), "{told}");
+    assert_eq!(told.matches(answer).count(), 2, "the last one and the first one: {told}");
+    assert!(told.contains("there is no such call"), "{told}");
+}

@@ -94,6 +94,8 @@ async fn a_tool_goes_from_its_registration_to_its_effect_and_back() {
     let back = manager.execute("file.read", &json!({"path": "note.txt"})).await;
     assert!(back.shown.unwrap().starts_with("hello"));
     manager.undo(wrote.call.as_deref().unwrap()).await.unwrap_err();
+    let account = manager.explain(wrote.call.as_deref().unwrap()).unwrap();
+    assert!(account.answers.len() > 20, "{}", account.answers.len());
     let broken = manager.verify().into_iter().filter(|f| matches!(f.verdict, Law::Broken { .. }));
     assert_eq!(broken.count(), 0);
     assert!(seen.lock().unwrap().iter().any(|text| text.contains("file.write")), "it was observed");

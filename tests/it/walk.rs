@@ -1,7 +1,7 @@
-//! A walk through everything that the first version must have (seed B, section 16), by a person at a
-//! real terminal: tools shown and withheld, arguments checked, a question answered, a command in the
-//! sandbox, a server called, a skill read, a large result kept, each call accounted for, and the
-//! journal on disk.
+//! A walk through everything that the first version must have (seed B, section 16), by a person at
+//! a real terminal: tools shown and withheld, arguments checked, a question answered, a command in
+//! the sandbox, a server called, a skill read, a large result kept, each call accounted for, and
+//! the journal on disk.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,11 @@ toolId: lines.count
 description: {summary: Count the lines of a file.}
 intent: {actionTypes: [read]}
 schemas:
-  inputSchema: {type: object, properties: {file: {type: string}}, required: [file], additionalProperties: false}
+  inputSchema:
+    type: object
+    properties: {file: {type: string}}
+    required: [file]
+    additionalProperties: false
 effects: {reads: ['workspace:**'], writes: []}
 execution: {adapter: cli, command: [wc, -l, --, '{file}']}
 ",
@@ -43,7 +47,12 @@ toolId: mail.send
 description: {summary: Send a mail.}
 intent: {actionTypes: [external_send]}
 schemas: {inputSchema: {type: object, properties: {to: {type: string}}, required: [to]}}
-effects: {reads: [], writes: ['api:mail'], externalCalls: true, sendsUserData: true, mutatesState: true}
+effects:
+  reads: []
+  writes: ['api:mail']
+  externalCalls: true
+  sendsUserData: true
+  mutatesState: true
 ",
     ),
     (

@@ -171,11 +171,7 @@ struct EnableArgs {
 pub fn registry(args: &RegistryArgs, output: &mut Output) -> Result<Exit, CliError> {
     let mut answer = Answer::new(args.format, output);
     match &args.command {
-        Command::List => {
-            let store = opened(Store::read(&args.registry), &mut answer)?;
-            answer.list(&store);
-            Ok(Exit::Pass)
-        }
+        Command::List => listed(&args.registry, &mut answer),
         Command::Show { id, principal, scope } => {
             let store = opened(Store::read(&args.registry), &mut answer)?;
             let asked = principal.as_deref().map(|principal| (principal, scope.as_str()));
@@ -199,6 +195,24 @@ pub fn registry(args: &RegistryArgs, output: &mut Output) -> Result<Exit, CliErr
             }
         }
     }
+}
+
+/// All tools of a registry on disk, and where they stand.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn list(
+    folder: &std::path::Path,
+    format: Format,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    listed(folder, &mut Answer::new(format, output))
+}
+
+fn listed(folder: &std::path::Path, answer: &mut Answer<'_>) -> Result<Exit, CliError> {
+    let store = opened(Store::read(folder), answer)?;
+    answer.list(&store);
+    Ok(Exit::Pass)
 }
 
 /// Why nothing is recorded.
