@@ -19,6 +19,7 @@ use proofmark::sim::swarm::Swarm;
 
 use crate::command::{check, json};
 use crate::delegates::{helper, parent};
+use crate::faults::scene::{Play, ask, say as said};
 use crate::lifecycle::run_cases;
 use crate::stage::{Stage, step};
 
@@ -252,6 +253,28 @@ fn a_delegate_is_part_of_the_account() {
         ],
     );
     session.children().iter().for_each(|child| _ = accounts(child.entries()));
+}
+
+#[test]
+fn a_confined_command_tells_its_sandbox_and_what_was_seen() {
+    let Some(host) = crate::escape::host() else { return };
+    let command = crate::boxed::cli("workspace_write", "[touch, '{path}']", "");
+    let steps = vec![ask(&[("tool_try", r#"{"path":"new"}"#)]), said("done")];
+    let play = Play::new(vec![crate::boxed::tool(&command)], steps);
+    let played = Play { host: host.clone(), ..play }.ends();
+    let told = accounts(played.journal.entries());
+    says(
+        &told[0],
+        &[
+            ("sandbox", "mode workspace_write, enforced: full."),
+            ("sandbox", "landlock_files"),
+            ("reads", "?it could not be observed (method digests)"),
+            ("writes", "What is listed was seen (digests)"),
+            ("writes", "workspace:new"),
+            ("sent_out", "Nothing was seen (digests)"),
+            ("memory", "Nothing was seen (digests)"),
+        ],
+    );
 }
 
 /// A journal that another runtime might write: a command in a sandbox, as far as it is told.
