@@ -31,7 +31,7 @@ struct Left {
 }
 
 /// A tool that may read and write its workspace.
-fn tool(sections: &str) -> Descriptor {
+pub fn tool(sections: &str) -> Descriptor {
     let text = format!(
         "schema: proofmark/tool@1\ntoolId: tool.try\ndescription: {{summary: Try.}}\n\
          intent: {{actionTypes: [write]}}\n\
@@ -70,7 +70,8 @@ fn call(host: &Host, sections: &str, args: Value) -> Left {
     Left { prepared, outcome: outcome.unwrap(), effects, transcript }
 }
 
-fn cli(mode: &str, command: &str, more: &str) -> String {
+/// The sections of a command in a mode.
+pub fn cli(mode: &str, command: &str, more: &str) -> String {
     format!("sandbox: {{mode: {mode}}}\nexecution: {{adapter: cli, command: {command}{more}}}\n")
 }
 

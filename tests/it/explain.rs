@@ -19,6 +19,7 @@ use proofmark::sim::swarm::Swarm;
 
 use crate::command::{check, json};
 use crate::delegates::{helper, parent};
+use crate::faults::scene::{Play, ask, say as said};
 use crate::lifecycle::run_cases;
 use crate::stage::{Stage, step};
 
@@ -254,9 +255,32 @@ fn a_delegate_is_part_of_the_account() {
     session.children().iter().for_each(|child| _ = accounts(child.entries()));
 }
 
+#[test]
+fn a_confined_command_tells_its_sandbox_and_what_was_seen() {
+    let Some(host) = crate::escape::host() else { return };
+    let command = crate::boxed::cli("workspace_write", "[touch, '{path}']", "");
+    let steps = vec![ask(&[("tool_try", r#"{"path":"new"}"#)]), said("done")];
+    let play = Play::new(vec![crate::boxed::tool(&command)], steps);
+    let played = Play { host: host.clone(), ..play }.ends();
+    let told = accounts(played.journal.entries());
+    says(
+        &told[0],
+        &[
+            ("sandbox", "mode workspace_write, enforced: full."),
+            ("sandbox", "landlock_files"),
+            ("reads", "?it could not be observed (method digests)"),
+            ("writes", "What is listed was seen (digests)"),
+            ("writes", "workspace:new"),
+            ("sent_out", "Nothing was seen (digests)"),
+            ("memory", "Nothing was seen (digests)"),
+        ],
+    );
+}
+
 /// A journal that another runtime might write: a command in a sandbox, as far as it is told.
 const FOREIGN: &str = r#"
 {"type":"SessionOpened","principal":"ada","tenant":"acme"}
+{"type":"ModelRequested","provider":"p","dialect":"d","payload":"sha256:0000000000000000000000000000000000000000000000000000000000000000","tools":"sha256:0000000000000000000000000000000000000000000000000000000000000000","messages":"sha256:0000000000000000000000000000000000000000000000000000000000000000","advertised":["npm_test","npm_lint"]}
 {"type":"ToolCallRequested","call":"c1","toolId":"npm.test","args":{"name":"auth"},"proposedBy":"planner"}
 {"type":"ToolPolicyChecked","call":"c1","decision":"strong_ask","reason":"it installs","rules":["r1","r2"],"intent":"beyond"}
 {"type":"ApprovalRequested","call":"c1","approvalId":"a1","summary":"s","callDigest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","strong":true}
@@ -278,7 +302,7 @@ fn a_journal_of_others_is_answered_as_far_as_it_tells() {
         &[
             ("ended", "It finished with status success; it was never settled."),
             ("why", "?no intent, no reason and no prompt"),
-            ("visible", "?no ViewCompiled"),
+            ("visible", "2 names, and no view says why. npm_test, npm_lint"),
             ("filtered", "?no ViewCompiled"),
             ("alternatives", "?neither a view nor a weighing"),
             ("intent", "Yes, beyond the declared intent."),

@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::{Scene, Told, list, quote};
 use crate::journal::Event;
 use crate::journal::event::call::*;
-use crate::journal::event::turn::{IntentDeclared, ModelReplied, UserPromptSubmitted};
+use crate::journal::event::turn::{
+    IntentDeclared, ModelReplied, ModelRequested, UserPromptSubmitted, WithheldTool,
+};
 use crate::journal::outcome::{Denier, Outcome, Unavailability};
 use crate::law::index::Fact;
 
@@ -175,14 +177,20 @@ pub(super) fn visible(scene: &Scene<'_>) -> Told {
     if let Some(seq) = scene.direct() {
         return Told::known("No model was asked: the turn makes its calls directly.", [seq]);
     }
-    match scene.index.view_of(scene.call) {
-        Some(view) => {
+    let request = scene.before(ModelRequested::of);
+    let asked = request.map(|(seq, _)| seq);
+    match (scene.index.view_of(scene.call), request) {
+        (Some(view), _) => {
             let shown = &view.fact.exposed;
-            let items: Vec<String> = shown.iter().map(|tool| tool.tool_id.to_string()).collect();
-            Told::known(format!("{} tools, best rank first.", shown.len()), [view.seq()])
-                .items(items)
+            let items = shown.iter().map(|tool| tool.tool_id.to_string()).collect();
+            let facts = [view.seq()].into_iter().chain(asked);
+            Told::known(format!("{} tools, best rank first.", shown.len()), facts).items(items)
         }
-        None => Told::unknown("no ViewCompiled stands before the call", []),
+        (None, Some((seq, fact))) if !fact.advertised.is_empty() => {
+            let text = format!("{} names, and no view says why.", fact.advertised.len());
+            Told::known(text, [seq]).items(fact.advertised.to_vec())
+        }
+        (None, _) => Told::unknown("no ViewCompiled stands before the call", asked),
     }
 }
 
@@ -202,9 +210,8 @@ pub(super) fn filtered(scene: &Scene<'_>) -> Told {
     // What policy kept out comes first: that is what is asked.
     let (policy, others): (Vec<_>, Vec<_>) =
         withheld.iter().partition(|tool| tool.filter == "policy");
-    let item = |tool: &&crate::journal::event::turn::WithheldTool| {
-        format!("{} ({}: {})", tool.tool_id, tool.filter, tool.reason)
-    };
+    let item =
+        |tool: &&WithheldTool| format!("{} ({}: {})", tool.tool_id, tool.filter, tool.reason);
     let items = policy.iter().chain(&others).map(item).collect();
     Told::known(text, [view.seq()]).items(items)
 }

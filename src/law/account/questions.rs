@@ -41,7 +41,7 @@ questions! {
     "why", "Why was this tool called?", ["2.1", "12.1"],
         "IntentDeclared, UserPromptSubmitted, ModelReplied.text and .explanation", choice::why;
     "visible", "Which tools did the model see?", ["12.2"],
-        "ViewCompiled.exposed, ModelRequested", choice::visible;
+        "ViewCompiled.exposed, ModelRequested.advertised", choice::visible;
     "filtered", "Which tools were kept from it, and by what?", ["12.3"],
         "ViewCompiled.withheld", choice::filtered;
     "alternatives", "Why not another tool?", ["2.2"],
