@@ -303,11 +303,8 @@ fn a_server_is_used_after_somebody_agreed_to_it_and_not_before() {
         assert_eq!(count(&played.journal, "ServerConsented"), agreed);
     };
     let scene = |answers: Vec<(&'static str, Verdict)>, by: Option<&str>| {
-        let Some(mut served) =
-            python(&reading(&["find", "list"]), "serve(lambda m: answer(m, text('found')))")
-        else {
-            return None;
-        };
+        let body = "serve(lambda m: answer(m, text('found')))";
+        let mut served = python(&reading(&["find", "list"]), body)?;
         served.server.consented_by = by.map(str::to_owned);
         let script = vec![
             ask(&[("srv_find", "{}")]),
