@@ -44,10 +44,13 @@ impl Sim<'_> {
         // What its caller's searches had found before it was called is found.
         let found = parent.activated.iter().filter(|(_, round)| **round < parent.round);
         let found = found.map(|(tool, _)| (tool.clone(), 0)).collect();
+        // What its caller had lost before it began itself is lost as well.
+        let mut hidden = parent.hidden.clone();
+        hidden.extend(request.blocks.iter().cloned());
         let table = &mut self.table;
         let id = request.child.clone();
         let mut seat = Seat::new(id, bundle, &table.swarm, &mut table.world);
-        (seat.turn, seat.activated, seat.hidden) = (turn, found, request.blocks.clone());
+        (seat.turn, seat.activated, seat.hidden) = (turn, found, hidden);
         let surfaces = table.surfaces.as_ref();
         seat.renderer = surfaces.map(|to| to.renderer(INGRESS, &request.agent, &table.secrets));
         seat.jobs.push(Job::Begin(Box::new(first)));
