@@ -202,9 +202,10 @@ impl Seat {
             meant.args = args.unwrap_or(meant.args);
             let meant = *meant;
             let (class, limited) = (self.class(meant, &table.swarm), self.is_limited(meant));
-            let blocked = self.has_lost(meant.tool);
+            let (blocked, agreed) = (self.has_lost(meant.tool), self.is_agreed(meant.tool));
             if let Some(told) = self.told.get_mut(&ticket.call) {
                 (told.class, told.budget, told.blocked) = (class, limited, blocked);
+                told.granted |= agreed;
             }
         }
         if matches!(verdict, HookVerdict::Rewrite { .. }) && guards {

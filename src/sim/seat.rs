@@ -209,6 +209,11 @@ impl Seat {
         self.lost.add(tool);
     }
 
+    /// Whether a tool is of a server that somebody agreed to.
+    pub(super) fn is_agreed(&self, tool: &str) -> bool {
+        tool == SERVED && self.agreed
+    }
+
     /// Whether a tool was blocked.
     pub(super) fn has_lost(&self, tool: &str) -> bool {
         ToolId::parse(tool).is_some_and(|id| self.lost.holds(&id))
@@ -268,8 +273,7 @@ impl Seat {
                         class: self.class(meant, swarm),
                         hook: HookSaid::Nothing,
                         person: None,
-                        granted: self.grants.ids().next().is_some()
-                            || (meant.tool == SERVED && self.agreed),
+                        granted: self.grants.ids().next().is_some() || self.is_agreed(meant.tool),
                         end: None,
                         started: false,
                         changed: false,
