@@ -181,13 +181,11 @@ impl Web {
     /// own; its id goes with the last of them.
     fn events(&self, response: Response, session: Option<Arc<str>>, headers: Headers) -> Events {
         let web = self.clone();
-        let mut size = 0_usize;
+        let mut event = (0, 0);
         let bounded = response.bytes_stream().map(move |chunk| -> Result<_, std::io::Error> {
             let chunk = chunk.map_err(std::io::Error::other)?;
-            // Counted from the last end of an event in it on.
-            let tail = chunk.windows(2).rposition(|pair| matches!(pair, b"\n\n" | b"\r\r"));
-            size = tail.map_or(size + chunk.len(), |at| chunk.len() - at);
-            match size > MAX_LINE_BYTES {
+            event = unended(event, &chunk);
+            match event.0 > MAX_LINE_BYTES {
                 true => Err(std::io::Error::other("an event is too long")),
                 false => Ok(chunk),
             }
@@ -220,6 +218,15 @@ impl Web {
             })
             .boxed()
     }
+}
+
+/// How long the event is that is not over yet, and the last byte, after one more piece: an empty
+/// line ends an event, however lines end and wherever the pieces are cut.
+fn unended(before: (usize, u8), piece: &[u8]) -> (usize, u8) {
+    piece.iter().fold(before, |(size, last), &byte| match (last, byte) {
+        (b'\n', b'\n' | b'\r') | (b'\r', b'\r') => (1, byte),
+        _ => (size + 1, byte),
+    })
 }
 
 fn lines(bytes: &[u8]) -> Vec<String> {
@@ -348,5 +355,25 @@ impl StreamableHttpClient for Web {
             .await
             .map(drop)
             .map_err(|error| StreamableHttpError::Client(WebError(plain(&error))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_line_ends_an_event_however_lines_end() {
+        let check = |pieces: &[&str], expected: usize| {
+            let add = |event, piece: &&str| unended(event, piece.as_bytes());
+            assert_eq!(pieces.iter().fold((100, b'x'), add).0, expected, "{pieces:?}");
+        };
+        check(&["data: x"], 107);
+        check(&["data: x\n"], 108);
+        check(&["data: x\n\ndata: y"], 8);
+        check(&["data: x\r\rdata: y"], 8);
+        check(&["data: x\r\n\r\ndata: y"], 9);
+        check(&["data: x\n", "\ndata: y"], 8);
+        check(&["data: x\r\n", "\r\ndata: y"], 9);
     }
 }
