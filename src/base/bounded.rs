@@ -83,10 +83,15 @@ impl<'a> BoundedBytes<'a> {
     }
 
     /// Reading ends before the stream does. Where it is known how many bytes there are in all, they
-    /// are counted; else there were more than those that came.
+    /// are counted; else there were at least those that came.
     pub fn leave(&mut self, total: Option<u64>) {
         self.left = total.is_none();
         self.total = self.total.max(total.unwrap_or_default());
+    }
+
+    /// The stream ended, and everything of it came.
+    pub fn ended(&mut self) {
+        self.left = false;
     }
 
     fn most(&self) -> usize {
@@ -128,7 +133,7 @@ impl<'a> BoundedBytes<'a> {
         // Without the end of the stream, what may be the beginning of a secret is not shown.
         text.truncate(text.floor_char_boundary(self.limit));
         let kept = text.len();
-        let more = if self.left { "more than " } else { "" };
+        let more = if self.left { "at least " } else { "" };
         text.push_str(&format!(
             "\n[… {more}{total} bytes in all; only the first {kept} are kept …]\n"
         ));
@@ -136,7 +141,7 @@ impl<'a> BoundedBytes<'a> {
     }
 
     fn is_cut(&self) -> bool {
-        self.left || self.total > (self.limit.min(self.kept.len())) as u64
+        (self.left && self.total > 0) || self.total > (self.limit.min(self.kept.len())) as u64
     }
 }
 
@@ -186,12 +191,12 @@ mod tests {
             bytes.leave(total);
             bytes.text()
         };
-        let spare = "xxxx\n[… more than 1100 bytes in all; only the first 4 are kept …]\n";
+        let spare = "xxxx\n[… at least 1100 bytes in all; only the first 4 are kept …]\n";
         assert_eq!(left(None), spare);
-        assert_eq!(left(Some(5000)), spare.replace("more than 1100", "5000"));
+        assert_eq!(left(Some(5000)), spare.replace("at least 1100", "5000"));
         // What broke off may end within a secret.
         let secrets = SecretSet::new([Secret::new("hunter22hunter22")]);
-        for (total, said) in [(None, "more than 13"), (Some(40), "40")] {
+        for (total, said) in [(None, "at least 13"), (Some(40), "40")] {
             let mut bytes = BoundedBytes::new(100, &secrets);
             bytes.extend(b"abc hunter22h");
             bytes.leave(total);

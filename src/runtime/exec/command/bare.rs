@@ -166,8 +166,22 @@ mod tests {
             assert_eq!(ran.fault.as_ref().map(|fault| fault.code.as_str()), Some("timeout"));
             (!ran.output.is_empty()).then_some(ran.output)
         });
-        let said = "half\n[… 9 bytes in all; only the first 4 are kept …]\n";
+        let said = "half\n[… at least 9 bytes in all; only the first 4 are kept …]\n";
         assert_eq!(found.as_deref(), Some(said));
+    }
+
+    #[test]
+    fn half_a_secret_is_not_shown_when_the_time_is_up() {
+        let secrets = SecretSet::new([Secret::new("hunter22hunter22")]);
+        for script in ["printf 'abc hunter22h'", "echo abc; printf hunter22h >&2"] {
+            let script = format!("{script}; exec sleep 600");
+            let found = [100, 1_000, 10_000].into_iter().find_map(|timeout_ms| {
+                let ran = shell(&script, (timeout_ms, 64), &secrets);
+                (!ran.output.is_empty()).then_some(ran.output)
+            });
+            let said = found.unwrap();
+            assert!(said.contains("abc") && !said.contains("hunter"), "{said}");
+        }
     }
 
     #[test]

@@ -29,11 +29,17 @@ impl<'a> Captured<'a> {
     }
 }
 
-/// Reads to the end, so that a chatty program never waits for a reader.
+/// Reads to the end, so that a chatty program never waits for a reader. Where this is given up
+/// before, what came may end within a secret.
 pub(super) async fn kept(stream: Option<impl AsyncRead + Unpin>, kept: &mut BoundedBytes<'_>) {
     let Some(mut stream) = stream else { return };
     let mut chunk = vec![0; 8192];
-    while let Ok(count @ 1..) = stream.read(&mut chunk).await {
-        kept.extend(&chunk[..count]);
+    kept.leave(None);
+    loop {
+        match stream.read(&mut chunk).await {
+            Ok(0) => return kept.ended(),
+            Ok(count) => kept.extend(&chunk[..count]),
+            Err(_) => return,
+        }
     }
 }
