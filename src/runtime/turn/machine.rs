@@ -13,14 +13,14 @@ use super::slots::{Slots, Ticket};
 use super::steps::{Next, Steps};
 use crate::base::secret::SecretSet;
 use crate::base::world::{Millis, World};
-use crate::journal::event::call::LateResultDropped;
+use crate::journal::event::call::{LateResultDropped, Spent};
 use crate::journal::event::turn::{
     LoopStopped, LoopWarned, ModelReplied, ModelRequested, ModelSwitched, ProviderFault,
     SteeringReceived, TraceUpdated, TurnFinished, ViewCompiled,
 };
 use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::{Dialect, Message, Payload, Reply, Transcript, payload};
-use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready};
+use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready, Rehearsal, Rehearsed};
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
@@ -46,6 +46,8 @@ pub enum Input {
     Hooked(Ticket, HookVerdict),
     /// The file that a call would run was read; `None` when there is none.
     Inspected(Ticket, Option<crate::base::digest::Digest>),
+    /// What a call would do was found out.
+    Rehearsed(Ticket, Rehearsed),
     /// A person answered, by this channel.
     Answered(Answer, &'static str),
     /// A call ended by itself.
@@ -83,6 +85,8 @@ pub enum Effect {
     RunHook(Ticket, Box<HookCall>),
     /// Read the file that a call would run.
     Inspect(Ticket, Vec<String>),
+    /// Find out what a call would do, without doing it.
+    Rehearse(Ticket, Box<Rehearsal>),
     /// Ask a person.
     Prompt(Box<ApprovalRequest>),
     /// The question is moot.
@@ -217,15 +221,18 @@ pub struct Turn {
     pub(super) activated: ActivatedSet,
     /// Calls that are set aside for delegates, by the call that delegates.
     pub(super) lent: BTreeMap<Arc<str>, u32>,
+    /// What is used up of budgets by those above.
+    pub(super) spent_above: Vec<Spent>,
     pub(super) message: Arc<str>,
     pub(super) direct: bool,
     pub(super) undoes: Option<Undoes>,
 }
 
 impl Turn {
-    /// A turn in which these deferred tools can be called from the start.
-    pub fn with(activated: ActivatedSet) -> Self {
-        Self { activated, ..Self::default() }
+    /// A turn of a delegate: these deferred tools can be called from the start, and so much is
+    /// used up of budgets already.
+    pub fn of_delegate(activated: ActivatedSet, spent_above: Vec<Spent>) -> Self {
+        Self { activated, spent_above, ..Self::default() }
     }
 
     /// What the user said at its beginning.
@@ -247,6 +254,7 @@ impl Turn {
             Input::Replied(_) => {}
             Input::Hooked(ticket, verdict) => self.hooked(&ticket, verdict, cx),
             Input::Inspected(ticket, operand) => self.inspected(&ticket, operand, cx),
+            Input::Rehearsed(ticket, found) => self.rehearsed(&ticket, &found, cx),
             Input::Answered(answer, channel) => self.answered(&answer, channel, cx),
             Input::Finished(ticket, ran) => self.finished(&ticket, ran, cx),
             Input::Delegated(ticket, result) => self.delegated(&ticket, *result, cx),
