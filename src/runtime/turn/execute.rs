@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::control::Round;
-use super::machine::{Effect, Lent, Phase, Turn, late};
+use super::machine::{Effect, Lent, Phase, Turn, dropped, late};
 use super::reopen::Had;
 use super::schedule::Batch;
 use super::slots::{SlotEnd, Stage, Teardown, Ticket};
@@ -194,6 +194,10 @@ impl Turn {
     /// A call ended by itself.
     pub(super) fn finished(&mut self, ticket: &Ticket, ran: Ran, cx: &mut Lent<'_>) {
         if !self.runs(ticket) {
+            if self.current(ticket) && self.slots.get(ticket.slot).stage.is_looked_at() {
+                let fact = dropped(Some(&ran), cx);
+                return self.again.push((Arc::clone(&ticket.call), fact));
+            }
             return late(ticket, Some(&ran), cx);
         }
         let (Stage::Running { ready, attempt, .. } | Stage::Aborting { ready, attempt, .. }) =
@@ -281,6 +285,9 @@ impl Turn {
         let kept = (&*call, cx.log.keep_result(&call, &shown));
         let (finished, pending) = pending::keep(settled, search, kept, &mut cx.log.journal);
         let event = cx.call(&call, finished);
+        for (_, fact) in self.again.extract_if(.., |(of, _)| *of == call) {
+            cx.call(&call, fact);
+        }
         let end = self.record_pending(slot, event, (pending, shown, &Had::default()), cx);
         let hooks = &tool.descriptor.hooks;
         let mut left: VecDeque<Arc<HookSpec>> =

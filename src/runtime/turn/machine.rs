@@ -223,6 +223,8 @@ pub struct Turn {
     pub(super) lent: BTreeMap<Arc<str>, u32>,
     /// What is used up of budgets by those above.
     pub(super) spent_above: Vec<Spent>,
+    /// Results that came once more while verifiers looked at the first: recorded behind it.
+    pub(super) again: Vec<(Arc<str>, LateResultDropped)>,
     pub(super) message: Arc<str>,
     pub(super) direct: bool,
     pub(super) undoes: Option<Undoes>,
@@ -482,11 +484,17 @@ impl Turn {
 
 /// A result that belongs to nothing any more: a fact, and nothing else.
 pub(super) fn late(ticket: &Ticket, ran: Option<&Ran>, cx: &mut Lent<'_>) {
+    let fact = dropped(ran, cx);
+    cx.call(&ticket.call, fact);
+}
+
+/// What is recorded of a result that is late.
+pub(super) fn dropped(ran: Option<&Ran>, cx: &Lent<'_>) -> LateResultDropped {
     let digest = ran.map(|ran| {
         let output = cx.redact(&ran.output);
         crate::base::digest::Digest::of("result", output.as_bytes())
     });
-    cx.call(&ticket.call, LateResultDropped { result_digest: digest });
+    LateResultDropped { result_digest: digest }
 }
 
 /// A note for people; no law reads it.

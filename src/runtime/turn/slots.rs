@@ -151,6 +151,11 @@ impl Stage {
         )
     }
 
+    /// Whether verifiers look at its result.
+    pub fn is_looked_at(&self) -> bool {
+        matches!(self, Self::Verifying { .. })
+    }
+
     /// Whether it stands in nobody's way.
     pub fn is_out(&self) -> bool {
         matches!(self, Self::Settled(_) | Self::Held(_))
