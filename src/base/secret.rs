@@ -158,7 +158,7 @@ impl SecretSet {
 
     /// What to look for.
     pub(in crate::base) fn rules(&self) -> Rules<'_> {
-        Rules { known: &self.known, patterns: !self.by_value_alone, personal: false }
+        Rules { known: &self.known, patterns: !self.by_value_alone }
     }
 }
 

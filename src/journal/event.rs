@@ -3,7 +3,6 @@
 
 pub mod call;
 pub mod catalog;
-mod parts;
 pub mod turn;
 
 use schemars::JsonSchema;

@@ -33,7 +33,6 @@ mod dispatch;
 pub(crate) mod dsl;
 pub mod explain;
 mod exposure;
-mod governed;
 mod grant;
 mod hook;
 pub(crate) mod index;

@@ -147,7 +147,6 @@ const CORE: &[Law] = &[
             "policy-before-start",
             "authority-explicit",
             "approval-binds",
-            "budgets-kept",
             "receipt-only-on-success",
             "cancel-closes-open-only",
             "nothing-after-cancel",

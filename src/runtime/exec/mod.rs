@@ -8,7 +8,6 @@ pub mod mcp;
 mod parsed;
 pub mod ran;
 pub mod ready;
-pub mod rehearsal;
 pub mod search;
 pub mod seen;
 pub mod simulated;
@@ -21,7 +20,6 @@ use tokio::sync::Notify;
 pub use delegate::{Delegate, DelegateRequest, DelegateResult};
 pub use ran::{Attachment, PreImage, Ran};
 pub use ready::Ready;
-pub use rehearsal::{Rehearsal, Rehearsed};
 pub use simulated::Acts;
 pub use workspace::Workspace;
 

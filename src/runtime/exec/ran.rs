@@ -47,8 +47,6 @@ pub struct Ran {
     pub activates: Vec<ToolId>,
     /// What was there before, where it changed a file.
     pub before: Option<Box<PreImage>>,
-    /// What it changed in a file, as a unified diff.
-    pub diff: Option<String>,
 }
 
 /// What a file held before a call changed it, for an undo.
@@ -75,7 +73,6 @@ impl Ran {
             command: None,
             activates: Vec::new(),
             before: None,
-            diff: None,
         }
     }
 
@@ -101,7 +98,6 @@ impl Ran {
             command: None,
             activates: Vec::new(),
             before: None,
-            diff: None,
         }
     }
 }

@@ -11,7 +11,6 @@ pub mod limits;
 pub mod permit;
 pub mod repeat;
 pub mod resolve;
-pub mod spent;
 pub mod validate;
 
 pub use approval::ApprovalRequest;

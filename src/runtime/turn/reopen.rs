@@ -292,8 +292,7 @@ impl Turn {
         for slot in slots {
             let call = Arc::clone(&slot.shown.call);
             let Reopening { shown, asked, unkept, left: what } = slot;
-            let stage = Stage::Between;
-            open.push(Slot { call, shown, stage, asked, rehearsal: None, unkept });
+            open.push(Slot { call, shown, stage: Stage::Between, asked, unkept });
             left.push(what);
         }
         self.slots = Slots::for_batch(open);

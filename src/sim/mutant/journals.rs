@@ -17,7 +17,6 @@ mod available;
 mod block;
 mod dispatch;
 mod evidence;
-mod governed;
 mod guard;
 mod lifecycle;
 mod limits;

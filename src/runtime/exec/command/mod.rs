@@ -37,18 +37,9 @@ pub async fn run(
     broker: &Broker,
     stop: &Notify,
 ) -> Ended {
+    let plan = ready.plan();
     let descriptor = &ready.permitted().validated().resolved().tool().descriptor;
-    execute((descriptor, ready.plan(), ready.args()), workspace, broker, stop).await
-}
-
-/// Runs a descriptor's command as a plan says, with these arguments.
-pub(super) async fn execute(
-    (descriptor, plan, args): (&Descriptor, &Plan, &Value),
-    workspace: &Mutex<Workspace>,
-    broker: &Broker,
-    stop: &Notify,
-) -> Ended {
-    let words = match words(descriptor, plan, args) {
+    let words = match words(descriptor, plan, ready.args()) {
         Ok(words) => words,
         Err(fault) => return fault,
     };
@@ -58,7 +49,7 @@ pub(super) async fn execute(
     };
     let with = (plan, broker.secrets());
     let execution = &descriptor.execution;
-    let stdin = execution.stdin.as_ref().and_then(|name| args.get(name)).map(text);
+    let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
     let stdin = stdin.as_ref().map(String::as_bytes);
     let given = Given { words: &words, stdin, root: &root };
     let ended = match &plan.confined {

@@ -28,7 +28,6 @@ pub fn question(request: &ApprovalRequest) -> Value {
         "strong": request.strong,
         "options": request.options(),
         "expiresAt": request.expires_at,
-        "rehearsal": request.rehearsal,
     })
 }
 
@@ -66,7 +65,6 @@ pub(super) mod sample {
             strong,
             offered,
             expires_at: 5_000,
-            rehearsal: Some("--- a/x\u{202e}\n+++ b/x".into()),
         }
     }
 }
