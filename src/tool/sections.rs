@@ -323,6 +323,13 @@ section! {
         /// The argument that a `cli` program reads as its input.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdin: Option<String> = None,
+        /// Variables of a started program that hold a secret's value, each with the secret's name.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        secret_env: BTreeMap<String, String> = BTreeMap::new(),
+        /// Variables of a started program that name a file of its own with a secret's value, each
+        /// with the secret's name.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        secret_files: BTreeMap<String, String> = BTreeMap::new(),
         /// The operation of the adapter `http`.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Http")]
