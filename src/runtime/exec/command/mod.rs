@@ -55,9 +55,7 @@ pub async fn run(
         Ok(handed) => handed,
         Err(message) => return failed(Blame::Operator, "credential", message),
     };
-    // What it was handed it may say in another spelling.
-    let knows = !execution.secret_env.is_empty() || !execution.secret_files.is_empty();
-    let with = (plan, if knows { broker.sent() } else { broker.secrets() });
+    let with = (plan, broker.secrets());
     let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
     let stdin = stdin.as_ref().map(String::as_bytes);
     let given = Given { words: &words, stdin, root: &root, handed };
