@@ -424,6 +424,10 @@ section! {
         source_refs: Vec<String> = Vec::new(),
         /// How far it is trusted.
         trust_level: TrustLevel = TrustLevel::FirstParty,
+        /// Digest of what a server says of the tool, where this was made of it: the server is held
+        /// to that, and what a model is shown may be written anew.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        definition: Option<Digest> = None,
         /// Fields of the original definition that have no place here, kept as they came.
         #[serde(skip_serializing_if = "Map::is_empty")]
         foreign: Map<String, Value> = Map::new(),
