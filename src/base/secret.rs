@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
 use zeroize::Zeroize;
 
 use super::digest::{Digest, Hasher};
@@ -15,11 +14,14 @@ use super::redact::{self, Rules, StreamScrubber};
 /// up, something leaked.
 pub const CANARY_PREFIX: &str = "pmk-canary-";
 
-/// Whether a canary, or what begins like one, stands in a text.
+/// Whether a canary, or what begins like one, stands in a text, in any alphabet and behind escapes.
 pub fn holds_canary(text: &str) -> bool {
     // Looked for in every text of every fact: the search is prepared once.
-    static CANARY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(CANARY_PREFIX));
-    CANARY.find(text.as_bytes()).is_some()
+    static CANARY: LazyLock<Known> = LazyLock::new(|| {
+        let plain = CANARY_PREFIX.to_owned();
+        Known::new([plain].into_iter().chain(encoded(CANARY_PREFIX)).collect())
+    });
+    CANARY.is_behind(text)
 }
 
 /// What stands where a secret stood. It is valid inside a JSON string.
@@ -86,12 +88,14 @@ pub struct SecretSet {
 impl SecretSet {
     /// Builds the set. Values of less than four characters, blanks around them not counted, are
     /// left out: replacing them would destroy ordinary text. A value is found with and without
-    /// the blanks around it.
+    /// the blanks around it, and in other alphabets: Base64, hexadecimal digits, as a part of an
+    /// address.
     pub fn new(values: impl IntoIterator<Item = Secret>) -> Self {
         let long = |value: &Secret| value.0.trim().chars().count() >= 4;
         let values: Vec<Secret> = values.into_iter().filter(long).collect();
         let mut spellings: Vec<String> = values.iter().map(|value| value.0.clone()).collect();
         spellings.extend(values.iter().map(|value| value.0.trim().to_owned()));
+        spellings.extend(values.iter().flat_map(|value| encoded(value.0.trim())));
         spellings.sort_unstable();
         spellings.dedup();
         Self { values, known: Known::new(spellings), by_value_alone: false }
@@ -101,15 +105,6 @@ impl SecretSet {
     #[must_use]
     pub fn with_patterns(self, patterns: bool) -> Self {
         Self { by_value_alone: !patterns, ..self }
-    }
-
-    /// The same with its secrets in other alphabets too: Base64, hexadecimal digits, as a part of
-    /// an address. For what comes back from whoever was sent them.
-    #[must_use]
-    pub fn with_encoded(&self) -> Self {
-        let spelled = self.values.iter().flat_map(|one| encoded(one.expose()));
-        let all = self.values.iter().cloned().chain(spelled.map(Secret));
-        Self { by_value_alone: self.by_value_alone, ..Self::new(all) }
     }
 
     /// How many secrets it knows.

@@ -106,6 +106,7 @@ fn find(args: &InitArgs, output: &mut Output) -> Result<Found, CliError> {
         let snapshot = interruptible(&runtime()?, sources::list(&server, Allows::default()))??;
         let name = suite_name(short_name(&command))?;
         let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
+        let imported = mcp::pinned(imported);
         let found = without_secrets(&command).join(" ");
         return Ok(Found { name, origin: Origin { found, snapshot }, imported });
     }
@@ -118,6 +119,7 @@ fn find(args: &InitArgs, output: &mut Output) -> Result<Found, CliError> {
         };
         let name = suite_name(fallback)?;
         let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
+        let imported = mcp::pinned(imported);
         let found = crate::eval::read::shown(path);
         return Ok(Found { name, origin: Origin { found, snapshot }, imported });
     }

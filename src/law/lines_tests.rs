@@ -317,6 +317,12 @@ fn no_secrets() {
         (planted("pmk-canary-1"), "- the facts of TraceUpdated hold a planted canary"),
         (shown("c", "pmk-canary-1"), "c1 a shown result holds a planted canary"),
         (shown("c", "pmk-canary-1"), "- a transcript message holds a planted canary"),
+        // In another alphabet it is the same.
+        (planted("cG1rLWNhbmFyeS0x"), "- the facts of TraceUpdated hold a planted canary"),
+        (shown("c", "706D6B2D63616E6172792D31"), "c1 a shown result holds a planted canary"),
+        (shown("c", "%70mk%2dcanary-1"), "c1 a shown result holds a planted canary"),
+        (shown("c", r"\u0070mk-canary-1"), "c1 a shown result holds a planted canary"),
+        (shown("c", "cG1rLWZpbmNoLTE"), "holds 6"),
         (listed("step"), "holds 6"),
         (listed("xhunter2-hunter2x"), "TraceUpdated hold a secret that the session lists"),
         (listed("xhunter2-hunter"), "holds 6"),

@@ -10,6 +10,7 @@
 //!
 //! `examples/embed.rs` is a whole program.
 
+mod offered;
 mod source;
 
 use std::collections::BTreeMap;

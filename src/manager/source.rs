@@ -44,7 +44,8 @@ impl ToolSource {
                 let folder = tempfile::tempdir()?;
                 let link = server.connect(None, (folder.path(), broker)).await?;
                 let listing = link.list(server.deadlines.request).await?;
-                Ok(mcp::import(&ServerName::sanitized(&server.id), &listing.tools))
+                let name = ServerName::sanitized(&server.id);
+                Ok(mcp::pinned(mcp::import(&name, &listing.tools)))
             }
             Self::Skill(skill, package) => Ok(skill::import(skill, package)),
             Self::ToolList(list) => openai::import(None, list)

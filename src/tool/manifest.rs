@@ -1,6 +1,7 @@
 //! The file format of a descriptor: `tools/*.yaml`, camelCase keys as in seed B section 6.
 
 use super::descriptor::{Descriptor, FORMAT, OutputExposure, SHELL};
+use super::handed;
 use super::http;
 use super::schema::CompiledSchema;
 use super::sections::OutputParser;
@@ -27,6 +28,8 @@ pub fn parse(file: &str, text: &str) -> Result<Descriptor, Vec<Problem>> {
     let wrong = http::check(&descriptor).into_iter();
     problems.extend(wrong.map(|wrong| document.problem(&wrong.at, wrong.message)));
     check_shell(&document, &descriptor, &mut problems);
+    let wrong = handed::check(&descriptor).into_iter();
+    problems.extend(wrong.map(|(at, message)| document.problem(&at, message)));
     let version = descriptor.content_digest();
     if descriptor.version.is_some_and(|stated| stated != version) {
         let problem = document.problem("/version", "the version is the digest of the content");

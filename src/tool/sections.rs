@@ -323,6 +323,13 @@ section! {
         /// The argument that a `cli` program reads as its input.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdin: Option<String> = None,
+        /// Variables of a started program that hold a secret's value, each with the secret's name.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        secret_env: BTreeMap<String, String> = BTreeMap::new(),
+        /// Variables of a started program that name a file of its own with a secret's value, each
+        /// with the secret's name.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        secret_files: BTreeMap<String, String> = BTreeMap::new(),
         /// The operation of the adapter `http`.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Http")]
@@ -417,6 +424,10 @@ section! {
         source_refs: Vec<String> = Vec::new(),
         /// How far it is trusted.
         trust_level: TrustLevel = TrustLevel::FirstParty,
+        /// Digest of what a server says of the tool, where this was made of it: the server is held
+        /// to that, and what a model is shown may be written anew.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        definition: Option<Digest> = None,
         /// Fields of the original definition that have no place here, kept as they came.
         #[serde(skip_serializing_if = "Map::is_empty")]
         foreign: Map<String, Value> = Map::new(),

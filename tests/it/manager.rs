@@ -1,6 +1,7 @@
 //! The tool manager as another program embeds it: from discovery to the effect, and back.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use proofmark::base::secret::Secret;
 use proofmark::journal::Outcome;
@@ -11,6 +12,7 @@ use proofmark::runtime::catalog::lifecycle::State;
 use proofmark::runtime::credential::Broker;
 use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::{AnswerScope, Verdict};
+use proofmark::runtime::mcp::Candidates;
 use proofmark::runtime::policy::Decision;
 use proofmark::runtime::provider::scripted::Scripted;
 use proofmark::runtime::resolved::Knobs;
@@ -127,4 +129,18 @@ async fn a_server_is_discovered_reviewed_called_and_a_grant_taken_back() {
     // Another manager finds the registry as it was left.
     let again = open(folder.path(), Environment::default(), &[]);
     assert_eq!(again.state(&tool.tool_id), State::Enabled);
+}
+
+#[tokio::test]
+async fn what_a_server_offers_beside_tools_is_asked_of_it_and_changes_nothing() {
+    let Some(mut served) = python(&reading(&["send"]), "serve(lambda m: None)") else { return };
+    served.server.deadlines.request = Duration::from_millis(700);
+    let folder = tempfile::tempdir().unwrap();
+    let manager = open(folder.path(), Environment::default(), &[]);
+    let before = manager.journal().entries().len();
+    // It declares tools alone: it is not asked for what it does not have.
+    assert_eq!(manager.candidates(&served.server).await.unwrap(), Candidates::default());
+    let read = manager.read_resource((&served.server, "file:///a"), 100).await;
+    assert!(read.unwrap_err().to_string().contains("resources/read"));
+    assert_eq!(manager.journal().entries().len(), before);
 }

@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use proofmark::runtime::mcp::{Allows, Deadlines, Link, McpError, Patience, list_by, parse_server};
+use proofmark::base::secret::SecretSet;
+use proofmark::runtime::mcp::{
+    Allows, Deadlines, Kind, Link, McpError, McpServer, Patience, list_by, parse_server,
+};
+use proofmark::tool::descriptor::Sandbox;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
@@ -105,6 +109,40 @@ async fn a_real_server_over_http_lists_and_answers_as_it_does_over_pipes() {
     }
     one.close().await;
     other.close().await;
+}
+
+#[tokio::test]
+async fn resources_and_prompts_of_a_real_server_are_candidates_that_nobody_trusts() {
+    let Some(servers) = servers() else { return };
+    let program = servers.join("npm/node_modules/.bin/mcp-server-everything");
+    let transport = parse_server(&format!("'{}'", program.display())).unwrap();
+    let deadlines = Deadlines::default();
+    let server = McpServer {
+        id: "everything".to_owned(),
+        transport,
+        allows: Allows::default(),
+        sandbox: Sandbox::default(),
+        deadlines,
+        consented_by: None,
+        offers_new: false,
+        secrets: Vec::new(),
+    };
+    let link = Link::open(&server.transport, server.allows, &deadlines).await.unwrap();
+    let secrets = SecretSet::default();
+    let found = link.candidates(&server, &secrets).await.unwrap();
+    for kind in [Kind::Resource, Kind::Template, Kind::Prompt] {
+        assert!(found.list.iter().any(|one| one.kind == kind), "{kind:?}: {found:?}");
+    }
+    assert!(found.list.iter().all(|one| one.server_identity == server.identity()));
+    assert_eq!(found.left_out, 0);
+    let first = found.list.iter().find(|one| one.kind == Kind::Resource).unwrap();
+    let address = first.address.as_deref().unwrap();
+    let read = link.read(address, (&server, &secrets, 2_000)).await.unwrap();
+    assert!(read.text.starts_with("[untrusted ") && read.text.contains(address), "{}", read.text);
+    assert!(link.read("file:///no/such", (&server, &secrets, 9)).await.is_err());
+    // The link goes on after a refusal, and tools are listed as before.
+    assert!(link.tools(deadlines.request).await.unwrap().len() > 10);
+    link.close().await;
 }
 
 #[test]

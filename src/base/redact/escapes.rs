@@ -1,7 +1,10 @@
 //! What a text says behind its escapes, and the way back to how it is spelled. A secret inside
-//! JSON, or inside JSON inside JSON, is found in what is said and replaced in what is spelled.
+//! JSON, inside JSON inside JSON, or in an address, is found in what is said and replaced in what
+//! is spelled.
 
 use std::ops::Range;
+
+use memchr::{memchr, memchr2};
 
 /// Escapes inside escapes are followed so deep.
 const LAYERS: usize = 6;
@@ -26,7 +29,7 @@ pub(super) struct Unescaped {
 enum Escape {
     /// A character, and the bytes that spell it.
     Char(char, usize),
-    /// An ordinary backslash.
+    /// An ordinary backslash, or percent sign.
     Plain,
     Unfinished,
 }
@@ -34,7 +37,17 @@ enum Escape {
 /// Resolves the escapes of JSON, and the few more that programs print; `None` where there is
 /// nothing to resolve.
 pub(super) fn unescape(spelled: &str) -> Option<Unescaped> {
-    let first = spelled.find('\\')?;
+    resolve(spelled, |text| memchr(b'\\', text.as_bytes()))
+}
+
+/// Resolves those of addresses too.
+fn unescape_all(spelled: &str) -> Option<Unescaped> {
+    resolve(spelled, |text| memchr2(b'\\', b'%', text.as_bytes()))
+}
+
+/// Resolves each escape that begins where `find` says.
+fn resolve(spelled: &str, find: impl Fn(&str) -> Option<usize>) -> Option<Unescaped> {
+    let first = find(spelled)?;
     let mut out = Unescaped {
         text: String::with_capacity(spelled.len()),
         unfinished: None,
@@ -51,22 +64,25 @@ pub(super) fn unescape(spelled: &str) -> Option<Unescaped> {
                 out.text.push(said);
                 out.units.push(Unit { spelled: at..end, said: start..out.text.len() });
             }
-            Escape::Plain => out.text.push('\\'),
+            Escape::Plain => out.text.push_str(&spelled[at..end]),
             Escape::Unfinished => {
                 out.unfinished = out.unfinished.or(Some(out.text.len()));
-                out.text.push('\\');
+                out.text.push_str(&spelled[at..end]);
             }
         }
         copied = end;
-        next = spelled[end..].find('\\').map(|found| end + found);
+        next = find(&spelled[end..]).map(|found| end + found);
     }
     out.text.push_str(&spelled[copied..]);
     (!out.units.is_empty() || out.unfinished.is_some()).then_some(out)
 }
 
-/// Reads one escape; `rest` begins with a backslash.
+/// Reads one escape; `rest` begins with a backslash or a percent sign.
 fn escape(rest: &str) -> Escape {
     let bytes = rest.as_bytes();
+    if bytes.first() == Some(&b'%') {
+        return octets(bytes).unwrap_or_else(|end| end);
+    }
     match bytes.get(1) {
         None => Escape::Unfinished,
         Some(plain @ (b'"' | b'\\' | b'/' | b'\'')) => Escape::Char(char::from(*plain), 2),
@@ -101,6 +117,32 @@ fn unicode(bytes: &[u8], first: u32) -> Escape {
         },
         (true, _, _) => character(first, 6),
     }
+}
+
+/// A character whose bytes are a percent sign and two digits each (RFC 3986, section 2.1).
+fn octets(bytes: &[u8]) -> Result<Escape, Escape> {
+    let mut said = [0; 4];
+    let mut octet = |at: usize| -> Result<u8, Escape> {
+        let byte = number(bytes, at * 3 + 1..at * 3 + 3)?;
+        said[at] = u8::try_from(byte).map_err(|_| Escape::Plain)?;
+        Ok(said[at])
+    };
+    let length = match octet(0)? {
+        0..=0x7f => 1,
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return Err(Escape::Plain),
+    };
+    for at in 1..length {
+        match bytes.get(at * 3) {
+            None => return Err(Escape::Unfinished),
+            Some(b'%') => octet(at)?,
+            Some(_) => return Err(Escape::Plain),
+        };
+    }
+    let text = std::str::from_utf8(&said[..length]).map_err(|_| Escape::Plain)?;
+    Ok(text.chars().next().map_or(Escape::Plain, |said| Escape::Char(said, length * 3)))
 }
 
 fn number(bytes: &[u8], digits: Range<usize>) -> Result<u32, Escape> {
@@ -165,7 +207,7 @@ impl Views {
     pub(super) fn of(text: &str) -> Self {
         let mut layers: Vec<Unescaped> = Vec::new();
         while layers.len() < LAYERS {
-            let Some(layer) = unescape(layers.last().map_or(text, |layer| &layer.text)) else {
+            let Some(layer) = unescape_all(layers.last().map_or(text, |layer| &layer.text)) else {
                 break;
             };
             let last = layer.units.is_empty();
@@ -231,6 +273,24 @@ mod tests {
             let layer = unescape(cut).unwrap();
             assert_eq!((layer.unfinished, layer.text.as_str()), (Some(1), cut));
         }
+    }
+
+    #[test]
+    fn addresses_are_read_as_servers_read_them() {
+        let said = |spelled: &str| {
+            unescape_all(spelled).map_or_else(|| spelled.to_owned(), |layer| layer.text)
+        };
+        assert_eq!(said("%70%2F%2f%c3%A9%F0%9f%98%80 100% %zz"), "p//é😀 100% %zz");
+        assert_eq!(said("%ff%c3 %c3x%e2%82%70"), "%ff%c3 %c3x%e2%82p");
+        assert_eq!(said(r"a%\u0041"), "a%A");
+        assert!(unescape("%70").is_none());
+        for cut in ["a%", "a%7", "a%c3", "a%c3%", "a%f0%9f%9", "a%C3\\"] {
+            let found = unescape_all(cut).and_then(|layer| layer.unfinished);
+            assert!(found.is_some(), "{cut}");
+        }
+        let views = Views::of("x%2570y");
+        assert_eq!(views.each("x%2570y").map(|(_, text, _)| text).last(), Some("xpy"));
+        assert_eq!(views.spelled(2, 1..2), 1..6);
     }
 
     #[test]

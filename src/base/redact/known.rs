@@ -1,24 +1,43 @@
 //! Secrets that are known by value: the fast search for all of them at once.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
+use super::escapes::Views;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 /// The spellings to look for. They are sought in what a text says as well as in how it is
 /// spelled, so that no escaped form needs to be listed.
 #[derive(Clone, Default)]
 pub(in crate::base) struct Known {
-    spellings: Vec<String>,
-    finder: Option<AhoCorasick>,
+    spellings: Arc<[String]>,
+    finders: Option<Finders>,
     longest: usize,
+}
+
+/// The one that only sees whether there is any is the faster one by far.
+#[derive(Clone)]
+struct Finders {
+    any: AhoCorasick,
+    all: AhoCorasick,
+}
+
+impl Finders {
+    fn new(spellings: &[String]) -> Option<Self> {
+        let mut build = AhoCorasick::builder();
+        let all = build.kind(Some(AhoCorasickKind::ContiguousNFA)).build(spellings).ok()?;
+        // Which of several is found first is all the same; this kind looks at many bytes at once.
+        let any = build.match_kind(MatchKind::LeftmostFirst).build(spellings).ok()?;
+        Some(Self { any, all })
+    }
 }
 
 impl Known {
     /// Builds the search; no spelling may be empty.
     pub(in crate::base) fn new(spellings: Vec<String>) -> Self {
-        let finder = (!spellings.is_empty()).then(|| AhoCorasick::new(&spellings).ok()).flatten();
+        let finders = (!spellings.is_empty()).then(|| Finders::new(&spellings)).flatten();
         let longest = spellings.iter().map(String::len).max().unwrap_or_default();
-        Self { spellings, finder, longest }
+        Self { spellings: spellings.into(), finders, longest }
     }
 
     /// Bytes of the longest spelling.
@@ -28,16 +47,24 @@ impl Known {
 
     /// Whether there is any in the text.
     pub(super) fn is_in(&self, text: &str) -> bool {
-        self.finder.as_ref().is_some_and(|finder| finder.is_match(text))
+        self.finders.as_ref().is_some_and(|finders| finders.any.is_match(text))
+    }
+
+    /// Whether there is any in what the text says, at any depth of escaping.
+    pub(in crate::base) fn is_behind(&self, text: &str) -> bool {
+        // A letter, a digit or a sign of an alphabet is escaped by its number alone.
+        let numbers = || ["\\u", "\\x", "%"].iter().any(|mark| text.contains(mark));
+        self.is_in(text)
+            || (numbers() && Views::of(text).each(text).any(|(_, said, _)| self.is_in(said)))
     }
 
     /// Where they stand; those that overlap are one range.
     pub(super) fn ranges(&self, text: &str) -> Vec<Range<usize>> {
-        let Some(finder) = self.finder.as_ref().filter(|finder| finder.is_match(text)) else {
+        let Some(finders) = self.finders.as_ref().filter(|_| self.is_in(text)) else {
             return Vec::new();
         };
         let mut ranges: Vec<Range<usize>> =
-            finder.find_overlapping_iter(text).map(|found| found.range()).collect();
+            finders.all.find_overlapping_iter(text).map(|found| found.range()).collect();
         ranges.sort_unstable_by_key(|range| range.start);
         let mut joined: Vec<Range<usize>> = Vec::new();
         for range in ranges {

@@ -95,7 +95,7 @@ fn find(args: &AddArgs) -> Result<Found, CliError> {
             Ok((snapshot, imported)) => {
                 let named = args.name.as_deref().map(ServerName::sanitized);
                 let imported = named.map_or(imported, |name| mcp::import(&name, &snapshot.tools));
-                found.take(imported);
+                found.take(mcp::pinned(imported));
             }
             Err(problem) => problems.push(problem),
         }
@@ -114,7 +114,8 @@ fn find(args: &AddArgs) -> Result<Found, CliError> {
         let command = server.words();
         let snapshot = interruptible(&runtime()?, sources::list(&server, Allows::default()))??;
         let name = args.name.clone().unwrap_or_else(|| short_name(&command));
-        found.take(mcp::import(&ServerName::sanitized(&name), &snapshot.tools));
+        let imported = mcp::import(&ServerName::sanitized(&name), &snapshot.tools);
+        found.take(mcp::pinned(imported));
     }
     twice(&found)?;
     Ok(found)

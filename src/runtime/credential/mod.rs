@@ -4,7 +4,6 @@ mod binding;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
 
 pub use binding::{Binding, NotBound};
 pub use source::{Source, SourceError};
@@ -21,8 +20,6 @@ pub struct Broker {
     bindings: BTreeMap<String, Binding>,
     // The search for them is built once and shared by every session that scrubs.
     secrets: SecretSet,
-    // Only sessions that send credentials need it.
-    sent: OnceLock<SecretSet>,
 }
 
 impl Broker {
@@ -91,11 +88,6 @@ impl Broker {
     /// All values, for scrubbing.
     pub fn secrets(&self) -> &SecretSet {
         &self.secrets
-    }
-
-    /// All values in the spellings of those who were sent them, for scrubbing what they answer.
-    pub fn sent(&self) -> &SecretSet {
-        self.sent.get_or_init(|| self.secrets.with_encoded())
     }
 
     /// Puts values where `${secret:NAME}` stands; unknown names stay as they are.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::offered::list_of;
 use super::{Phase, cut};
 
 /// Longest line a server may send, in bytes: 64 MiB.
@@ -65,7 +66,8 @@ pub(super) struct Ledger {
     pub changes: u64,
     /// What the server may ask of its client.
     pub allows: Allows,
-    /// Raw results of `tools/call` by the key of their request, until the client takes them.
+    /// Raw results of calls, and of what is about something beside tools, by the key of their
+    /// request, until the client takes them.
     pub results: BTreeMap<String, Map<String, Value>>,
     outstanding: BTreeMap<String, Asked>,
     /// How far the progress of each token has come.
@@ -312,7 +314,10 @@ impl Filter {
                 ledger.results.extend(id_key(&asked.id).map(|key| (key, result)));
                 Some(json!({"content": []}))
             }
-            _ => Some(Value::Object(result)),
+            method => match list_of(method) {
+                Some(list) => keep_beside(list, (asked, result), line, ledger),
+                None => Some(Value::Object(result)),
+            },
         };
         if let Some(tame) = tame {
             let answer = json!({"jsonrpc": "2.0", "id": asked.id, "result": tame});
@@ -362,6 +367,23 @@ fn keep_page(mut result: Map<String, Value>, line: &[u8], ledger: &mut Ledger) -
     }
     ledger.page = Some(result);
     Some(tame)
+}
+
+/// Keeps the raw result of a method that is about something beside tools; gives what the SDK may
+/// see of it.
+fn keep_beside(
+    list: &str,
+    (asked, result): (&Asked, Map<String, Value>),
+    line: &[u8],
+    ledger: &mut Ledger,
+) -> Option<Value> {
+    ledger.listing_bytes = ledger.listing_bytes.saturating_add(line.len());
+    if ledger.listing_bytes > MAX_LISTING_BYTES {
+        ledger.fault(format!("all pages together are longer than {MAX_LISTING_BYTES} bytes"));
+        return None;
+    }
+    ledger.results.extend(id_key(&asked.id).map(|key| (key, result)));
+    Some(json!({ list: [] }))
 }
 
 /// What the SDK may see of a progress notification: only that it went on. One that does not say

@@ -14,6 +14,7 @@ mod filter;
 mod http;
 mod link;
 mod list;
+mod offered;
 mod servers;
 mod wire;
 
@@ -27,6 +28,8 @@ mod link_tests;
 mod list_bad_tests;
 #[cfg(test)]
 mod list_tests;
+#[cfg(test)]
+mod offered_tests;
 #[cfg(test)]
 mod test_server;
 
@@ -43,6 +46,7 @@ pub use filter::{Allows, MAX_LINE_BYTES, MAX_LISTING_BYTES};
 pub use http::Address;
 pub use link::{Link, Patience, Transport};
 pub use list::{MAX_PAGES, MAX_TOOLS, list_by, list_tools};
+pub use offered::{Candidate, Candidates, Kind, MAX_CANDIDATES, Untrusted};
 pub use servers::{McpServer, Servers, WORKSPACE, parse_server};
 
 /// How to start a stdio server.
@@ -134,6 +138,8 @@ pub enum Phase {
     Page(usize),
     /// Waiting for the answer to a call.
     Call,
+    /// Waiting for the answer to this method, which is about something beside tools.
+    Beside(&'static str),
 }
 
 impl fmt::Display for Phase {
@@ -142,6 +148,7 @@ impl fmt::Display for Phase {
             Self::Start => out.write_str("initialize"),
             Self::Page(1) => out.write_str("tools/list"),
             Self::Call => out.write_str("tools/call"),
+            Self::Beside(method) => out.write_str(method),
             Self::Page(page) => write!(out, "tools/list (page {page})"),
         }
     }

@@ -8,7 +8,7 @@ use super::blocked::{self, Blocked};
 use super::egress::Egress;
 use super::host::Host;
 use super::mechanism::{Mechanism, Reach, demanded};
-use super::order::{Caps, Order, PROXY_PORT, Stdin, Visible};
+use super::order::{Caps, Handed, Order, PROXY_PORT, Stdin, Visible};
 use super::{Refusal, mode_name, system};
 use crate::base::world::env_var;
 use crate::tool::descriptor::{EgressPolicy, Sandbox, SandboxMode};
@@ -194,6 +194,7 @@ impl Confined {
             mechanisms: self.mechanisms.clone(),
             command: words.collect(),
             env: self.env(),
+            handed: Handed::default(),
             cwd: place(&Root::Workspace(self.cwd.clone()))?,
             stdin,
             visible,

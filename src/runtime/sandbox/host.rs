@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::launch::{LaunchError, probe};
 use super::mechanism::{Mechanism, Reach};
-use super::order::{Caps, Order, Stdin, Visible};
+use super::order::{Caps, Handed, Order, Stdin, Visible};
 use super::web::Clients;
 
 /// The machine, as far as it confines, and how it reaches services; without a helper it confines
@@ -104,6 +104,7 @@ fn order(mechanisms: BTreeSet<Mechanism>) -> Order {
         mechanisms,
         command: Vec::new(),
         env: BTreeMap::new(),
+        handed: Handed::default(),
         cwd: PathBuf::from("/"),
         stdin: Stdin::Null,
         visible: Visible::default(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 use super::mechanism::{Mechanism, Reach};
 
@@ -23,6 +24,9 @@ pub struct Order {
     pub command: Vec<String>,
     /// Its whole environment.
     pub env: BTreeMap<String, String>,
+    /// Secrets that it is handed.
+    #[serde(default)]
+    pub handed: Handed,
     /// Where it starts.
     pub cwd: PathBuf,
     /// What it reads.
@@ -35,6 +39,31 @@ pub struct Order {
     pub limits: Caps,
     /// Files to which the helper's process id is written.
     pub cgroups: Vec<PathBuf>,
+}
+
+/// Values that a program finds in its environment, or in files that it alone can read and that are
+/// gone with it. They are in nothing that is printed, and wiped when they are let go.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Handed {
+    /// Variables with their values.
+    pub env: BTreeMap<String, String>,
+    /// Files below [`HANDED`] with their contents.
+    pub files: BTreeMap<String, String>,
+}
+
+/// Where a sandbox has the files that its program is handed: in a folder of its own.
+pub const HANDED: &str = "/dev/shm/handed";
+
+impl std::fmt::Debug for Handed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Handed({}, {})", self.env.len(), self.files.len())
+    }
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        self.env.values_mut().chain(self.files.values_mut()).for_each(Zeroize::zeroize);
+    }
 }
 
 /// What a program reads as its input.

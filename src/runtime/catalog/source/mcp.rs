@@ -38,9 +38,23 @@ pub fn import(server: &ServerName, tools: &[Value]) -> Imported {
     imported
 }
 
-/// What a server says of a tool, and nothing that was added here: a tool whose definition changed
-/// is another one (a "rug pull"), whatever its name.
+/// The same for descriptors that are kept: each remembers what its server says of the tool, so that
+/// it stays the same tool when a person writes another description for the model.
+#[must_use]
+pub fn pinned(mut imported: Imported) -> Imported {
+    for descriptor in &mut imported.descriptors {
+        descriptor.provenance.definition = Some(definition(descriptor));
+        descriptor.version = Some(descriptor.content_digest());
+    }
+    imported
+}
+
+/// What a server says of a tool, and nothing that was added or written anew here: a tool whose
+/// definition changed is another one (a "rug pull"), whatever its name.
 pub fn definition(descriptor: &Descriptor) -> Digest {
+    if let Some(pinned) = descriptor.provenance.definition {
+        return pinned;
+    }
     let said = json!({
         "name": descriptor.canonical_name,
         "title": descriptor.display_name,

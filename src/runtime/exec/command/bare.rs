@@ -26,11 +26,15 @@ pub(super) async fn run<'a>(
     let Some((program, args)) = given.words.split_first() else {
         return failed("no_program", "there is no program".to_owned());
     };
+    if !given.handed.files.is_empty() {
+        return failed("sandbox", "a file of its own needs a sandbox".to_owned());
+    }
     let Some(file) = find_program(program) else {
         return failed("no_program", format!("program {program} is not installed"));
     };
     let mut wanted = Command::new(file);
     wanted.args(args).current_dir(given.root).env_clear().env("PATH", "/usr/bin:/bin");
+    wanted.envs(&given.handed.env);
     let stdin = given.stdin.map_or_else(Stdio::null, |_| Stdio::piped());
     wanted.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     wanted.process_group(0).kill_on_drop(true);

@@ -26,12 +26,13 @@ pub(super) async fn run<'a>(
     stop: &Notify,
 ) -> Result<(Captured<'a>, ObservedEffects), Ended> {
     let refused = |why: String| super::failed(Blame::Environment, "sandbox", why);
-    let Given { words, stdin, root } = given;
+    let Given { words, stdin, root, handed } = given;
     let before = seen::snapshot(root);
     let input = stdin.map_or(Stdin::Null, |bytes| Stdin::Bytes(bytes.len() as u64));
-    let ordered = confined
+    let mut ordered = confined
         .order(root, words, input)
         .map_err(|error| refused(format!("the sandbox cannot be made: {error}")))?;
+    ordered.order.handed = handed;
     let start = Sandbox::start(&confined.helper, ordered.order, stdin.unwrap_or_default());
     let mut sandbox = tokio::select! {
         biased;

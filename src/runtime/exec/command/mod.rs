@@ -19,13 +19,16 @@ use super::ready::Ready;
 use super::workspace::Workspace;
 use super::{Ended, lock};
 use crate::base::bounded::BoundedBytes;
+use crate::base::secret::Secret;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::credential::Broker;
 use crate::runtime::sandbox::adapter::{Adapter, Builtin};
+use crate::runtime::sandbox::order::{HANDED, Handed};
 use crate::runtime::sandbox::package::Package;
 use crate::runtime::sandbox::{Plan, SH, placed};
 use crate::tool::descriptor::Descriptor;
+use crate::tool::sections::Execution;
 use crate::tool::template::{Template, text};
 use captured::{Captured, End};
 
@@ -47,11 +50,15 @@ pub async fn run(
         Ok(root) => root,
         Err(error) => return failed(Blame::Environment, error.code(), error.to_string()),
     };
-    let with = (plan, broker.secrets());
     let execution = &descriptor.execution;
+    let handed = match handed(execution, broker) {
+        Ok(handed) => handed,
+        Err(message) => return failed(Blame::Operator, "credential", message),
+    };
+    let with = (plan, broker.secrets());
     let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
     let stdin = stdin.as_ref().map(String::as_bytes);
-    let given = Given { words: &words, stdin, root: &root };
+    let given = Given { words: &words, stdin, root: &root, handed };
     let ended = match &plan.confined {
         None => bare::run(given, with, stop).await.map(|captured| (captured, unseen())),
         Some(confined) => boxed::run(confined, given, with, stop).await,
@@ -70,11 +77,30 @@ pub async fn run(
     }
 }
 
-/// A command line, what it reads, and the folder it starts in.
+/// A command line, what it reads, the folder it starts in, and the secrets that it is handed.
 struct Given<'a> {
     words: &'a [String],
     stdin: Option<&'a [u8]>,
     root: &'a Path,
+    handed: Handed,
+}
+
+/// The secrets that a program finds in its environment and in files of its own.
+fn handed(execution: &Execution, broker: &Broker) -> Result<Handed, String> {
+    let value = |secret: &String| {
+        let value = broker.secret(secret).map(Secret::expose);
+        let value = value.filter(|value| !value.contains('\0')).map(str::to_owned);
+        value.ok_or_else(|| format!("credential {secret} is not held, or fits in no variable"))
+    };
+    let mut handed = Handed::default();
+    for (variable, secret) in &execution.secret_env {
+        handed.env.insert(variable.clone(), value(secret)?);
+    }
+    for (variable, secret) in &execution.secret_files {
+        handed.files.insert(variable.clone(), value(secret)?);
+        handed.env.insert(variable.clone(), format!("{HANDED}/{variable}"));
+    }
+    Ok(handed)
 }
 
 /// The command line: fixed, or the template with this call's arguments, or a shell with its line.

@@ -58,7 +58,7 @@ async fn call(
         Ok(wanted) => wanted,
         Err(ran) => return Some(ran),
     };
-    let secrets = broker.sent();
+    let secrets = broker.secrets();
     let mut kept = Kept::new(ready.plan().max_output_bytes, secrets);
     let end = tokio::select! {
         biased;

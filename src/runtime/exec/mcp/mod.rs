@@ -59,12 +59,12 @@ pub async fn run(
     match link.call(name, args, patience, stop).await {
         Ok(result) => {
             let limit = plan.max_output_bytes;
-            Ended::Ran(Box::new(content::read(result, limit, broker.sent(), unseen())))
+            Ended::Ran(Box::new(content::read(result, limit, broker.secrets(), unseen())))
         }
         Err(McpError::Stopped) => Ended::TornDown("its server was told to stop"),
         Err(error) => {
             let (blame, code) = kind(&error);
-            failed(blame, code, broker.sent().scrub(&error.to_string()).into_owned())
+            failed(blame, code, broker.secrets().scrub(&error.to_string()).into_owned())
         }
     }
 }

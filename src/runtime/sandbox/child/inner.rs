@@ -2,10 +2,12 @@
 //! starts the program and collects what ends, until the program does.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -17,7 +19,7 @@ use rustix::process::{
 };
 
 use super::super::mechanism::Mechanism;
-use super::super::order::{Order, PROXY_PORT, Report, Stdin};
+use super::super::order::{HANDED, Order, PROXY_PORT, Report, Stdin};
 use super::{Failure, calls, limits, rights, room, wire};
 
 pub(super) fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn run() -> Result<Report, Failure> {
     let order = wire::order()?;
     let (stdin, writer) = input(&order).map_err(|error| Failure::new("stdin", error))?;
     let (listener, applied) = confine(&order)?;
+    hand(&order).map_err(|error| Failure::new("files", error))?;
     let enforced = Report::Enforced(applied);
     let files = listener.iter().map(AsFd::as_fd).chain(writer.iter().map(AsFd::as_fd));
     wire::report(&enforced, &files.collect::<Vec<_>>()).map_err(|error| failed(&error))?;
@@ -51,7 +54,7 @@ fn run() -> Result<Report, Failure> {
     if order.mechanisms.contains(&Mechanism::Environment) {
         wanted.env_clear();
     }
-    wanted.args(args).envs(&order.env).current_dir(&order.cwd).stdin(stdin);
+    wanted.args(args).envs(&order.env).envs(&order.handed.env).current_dir(&order.cwd).stdin(stdin);
     let child = wanted.spawn().map_err(|error| Failure::new("start", error))?;
     // The end of a pipe that it reads is its own.
     drop(wanted);
@@ -75,6 +78,24 @@ fn input(order: &Order) -> io::Result<(Stdio, Option<OwnedFd>)> {
     file.write_all(&bytes)?;
     file.rewind()?;
     Ok((file.into(), None))
+}
+
+/// Writes the files that the program is handed, where nobody outside has a name for them.
+fn hand(order: &Order) -> io::Result<()> {
+    if order.handed.files.is_empty() {
+        return Ok(());
+    }
+    if !order.mechanisms.contains(&Mechanism::MountNamespace) {
+        return Err(io::Error::other("there is no place of its own for them"));
+    }
+    DirBuilder::new().mode(0o700).create(HANDED)?;
+    for (name, content) in &order.handed.files {
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.write(true).create_new(true).mode(0o600).open(Path::new(HANDED).join(name))?;
+        file.write_all(content.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Applies what is ordered, in an order in which each step may still do what it has to.
