@@ -73,13 +73,19 @@ pub(super) struct Ledger {
     /// How far the progress of each token has come.
     progress: BTreeMap<String, f64>,
     replies: usize,
-    listing_bytes: usize,
+    /// Bytes of the pages of one listing, or of what is read.
+    pub listing_bytes: usize,
 }
 
 impl Ledger {
     /// A ledger of a connection on which a server may ask for this much.
     pub(super) fn allowing(allows: Allows) -> Self {
         Self { allows, ..Self::default() }
+    }
+
+    /// What is listed or read from here on is bounded by itself, and not with what was before.
+    pub(super) fn begin_listing(&mut self) {
+        self.listing_bytes = 0;
     }
 
     /// Nobody waits for this answer any more; should it come, it is a stray one.

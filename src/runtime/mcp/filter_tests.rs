@@ -2,7 +2,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::filter::{Filter, Ledger};
+use super::filter::{Filter, Ledger, MAX_LISTING_BYTES};
 
 /// A ledger in which `initialize` has id 0 and `tools/list` id 1.
 fn asked() -> Ledger {
@@ -186,5 +186,23 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in vec(any::<u8>(), 0..300)) {
         feed(bytes.chunks(7), 64);
+    }
+}
+
+/// A connection lives long: what was listed or read before counts in no later listing.
+#[test]
+fn each_listing_is_bounded_by_itself() {
+    for (method, list) in [("tools/list", "tools"), ("resources/read", "contents")] {
+        for anew in [true, false] {
+            let (mut ledger, mut filter) = (Ledger::default(), Filter::new(1 << 20));
+            ledger.listing_bytes = MAX_LISTING_BYTES;
+            if anew {
+                ledger.begin_listing();
+            }
+            ledger.asked(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#).as_bytes());
+            let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {list: []}});
+            filter.push(format!("{answer}\n").as_bytes(), &mut ledger);
+            assert_eq!(ledger.fault.is_none(), anew, "{method}: {:?}", ledger.fault);
+        }
     }
 }

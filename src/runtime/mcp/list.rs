@@ -87,6 +87,7 @@ impl Link {
 
     async fn list_pages(&self, deadline: Duration) -> Outcome {
         let declared = declares_tools(&lock(self.shared()));
+        lock(self.shared()).begin_listing();
         let mut tools = Vec::new();
         let mut seen = BTreeSet::new();
         let mut cursor: Option<String> = None;

@@ -13,6 +13,7 @@ use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::unix::pipe::Sender;
 use tokio::net::{TcpListener, UnixStream};
 use tokio::process::{Child, Command};
+use zeroize::Zeroizing;
 
 use super::cgroup::Cgroups;
 use super::mechanism::Mechanism;
@@ -97,10 +98,10 @@ impl Sandbox {
     }
 
     async fn prepare(&mut self, order: &Order, stdin: &[u8]) -> Result<(), LaunchError> {
-        let framed = frame(order).map_err(io::Error::other)?;
+        let framed = Zeroizing::new(frame(order).map_err(io::Error::other)?);
         // One for each of the two processes. A helper that failed does not read them; its report
         // says why.
-        for part in [framed.as_slice(), &framed, stdin] {
+        for part in [framed.as_slice(), framed.as_slice(), stdin] {
             if self.socket.write_all(part).await.is_err() {
                 break;
             }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use zeroize::Zeroizing;
 
 use super::super::order::{Order, Report, frame};
 use super::Failure;
@@ -21,7 +22,7 @@ pub(super) fn order() -> Result<Order, Failure> {
     if length > LONGEST {
         return Err(bad(&"too long"));
     }
-    let mut text = vec![0; length];
+    let mut text = Zeroizing::new(vec![0; length]);
     exactly(&mut text).map_err(|error| bad(&error))?;
     serde_json::from_slice(&text).map_err(|error| bad(&error))
 }
