@@ -8,12 +8,14 @@ mod escapes;
 mod json;
 pub(in crate::base) mod known;
 mod patterns;
+mod personal;
 mod stream;
 
 pub use stream::StreamScrubber;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use escapes::Views;
 use known::Known;
@@ -28,8 +30,28 @@ const DEPTH: usize = 8;
 pub(in crate::base) struct Rules<'a> {
     /// By value.
     pub(in crate::base) known: &'a Known,
-    /// And by shape.
+    /// Secrets by shape.
     pub(in crate::base) patterns: bool,
+    /// Personal data by shape.
+    pub(in crate::base) personal: bool,
+}
+
+/// What to look for where personal data is masked, and nothing else.
+static PERSONAL: LazyLock<Known> = LazyLock::new(Known::default);
+
+fn personal_rules() -> Rules<'static> {
+    Rules { known: &PERSONAL, patterns: false, personal: true }
+}
+
+/// The text with personal data that has a shape of its own replaced by a mark with that shape's
+/// name, `[personal:NAME]`; borrowed when there was none. Valid JSON stays valid.
+pub fn mask_personal(text: &str) -> Cow<'_, str> {
+    scrub(personal_rules(), text)
+}
+
+/// Whether a text holds personal data that [`mask_personal`] would replace.
+pub fn personal_data(text: &str) -> bool {
+    !find(personal_rules(), text, 0).is_empty()
 }
 
 /// One replacement.
@@ -92,6 +114,10 @@ fn scan(rules: Rules<'_>, text: &str, views: &Views) -> Vec<Edit> {
                 let edit = Edit::shaped(views.spelled(depth, hit.range), hit.mark);
                 found.push(Edit { endless: hit.endless, ..edit });
             }
+        }
+        if rules.personal {
+            let hits = personal::hits(said).into_iter();
+            found.extend(hits.map(|hit| Edit::shaped(views.spelled(depth, hit.range), hit.mark)));
         }
     }
     found

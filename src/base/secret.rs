@@ -153,7 +153,7 @@ impl SecretSet {
 
     /// What to look for.
     pub(in crate::base) fn rules(&self) -> Rules<'_> {
-        Rules { known: &self.known, patterns: !self.by_value_alone }
+        Rules { known: &self.known, patterns: !self.by_value_alone, personal: false }
     }
 }
 

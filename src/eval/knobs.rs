@@ -83,6 +83,9 @@ pub struct CaseKnobsEntry {
     /// How many calls a turn may start.
     #[schemars(with = "u32")]
     pub call_budget: Option<u32>,
+    /// Changes of the workspace of so many lines are confirmed by a person.
+    #[schemars(with = "u32", range(min = 1))]
+    pub confirm_diff_lines: Option<u32>,
     /// How long a turn may take, in milliseconds.
     #[schemars(with = "u64", range(min = 1))]
     pub turn_deadline_ms: Option<u64>,
@@ -107,7 +110,7 @@ impl CaseKnobsEntry {
         }
         replace!(parallel_tools, max_tool_result_chars, iteration_cap, text, duplicate_scope);
         replace!(duplicate_exempt, call_budget, turn_deadline_ms, approval_expiry_ms);
-        replace!(hook_timeout_ms);
+        replace!(hook_timeout_ms, confirm_diff_lines);
         if let Some(own) = self.loop_limits {
             let base = knobs.loop_limits.unwrap_or_default();
             knobs.loop_limits = Some(LoopLimitsEntry {
@@ -170,6 +173,7 @@ pub(super) fn settings(written: &KnobsEntry) -> Knobs {
         loop_limits: limits(written.loop_limits.unwrap_or_default(), usual.loop_limits),
         call_budget: written.call_budget,
         turn_deadline_ms: written.turn_deadline_ms,
+        confirm_diff_lines: written.confirm_diff_lines,
         approval_expiry_ms: written.approval_expiry_ms.unwrap_or(usual.approval_expiry_ms),
         hook_timeout_ms: written.hook_timeout_ms.unwrap_or(usual.hook_timeout_ms),
     }

@@ -107,6 +107,8 @@ pub enum PointName {
     /// Before anything is judged.
     #[default]
     BeforeCall,
+    /// When a call ended, before its result counts.
+    Verify,
     /// After a call that ran.
     AfterCall,
     /// After a call that ran and failed.
@@ -118,6 +120,7 @@ impl PointName {
     pub fn point(self) -> Point {
         match self {
             Self::BeforeCall => Point::BeforeCall,
+            Self::Verify => Point::Verify,
             Self::AfterCall => Point::AfterCall,
             Self::OnError => Point::OnError,
         }

@@ -252,6 +252,11 @@ pub struct KnobsEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pub call_budget: Option<u32>,
+    /// Changes of the workspace (L2) of so many lines are confirmed by a person; none when left
+    /// out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1))]
+    pub confirm_diff_lines: Option<u32>,
     /// How long a turn may take, in milliseconds; no limit when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64", range(min = 1))]
@@ -282,6 +287,7 @@ impl Default for KnobsEntry {
             duplicate_exempt: Vec::new(),
             loop_limits: None,
             call_budget: None,
+            confirm_diff_lines: None,
             turn_deadline_ms: None,
             approval_expiry_ms: None,
             hook_timeout_ms: None,

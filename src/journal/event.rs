@@ -3,6 +3,7 @@
 
 pub mod call;
 pub mod catalog;
+mod parts;
 pub mod turn;
 
 use schemars::JsonSchema;

@@ -48,7 +48,7 @@
 //! | `loop W`, `stuck 1 [of=2]` | LoopStopped, RepeatStopped |
 //! | `steer W`, `patch [1] [bad]` | SteeringReceived, StateUpdated (bad: no object) |
 //! | `anon CLAUSE`, `seq N`, `cause N` | without its call; the next number; the last cause |
-//! | `hook 1 POINT VERDICT [observer]` | HookRan at `before`, `after` or `error` |
+//! | `hook 1 POINT VERDICT [observer]` | HookRan of `guard` at `before`, `verify`, `after`, `error` |
 //! | `dup 2 of=1 [scope=S]`, `repeat 2 of=1` | DuplicateDropped, RepeatStopped |
 //! | `pattern 1 W` | LoopWarned about the call |
 //! | `issue G a [class=C] [until=N] [to=P] [as=S] [from=1] [version=W]` | GrantIssued |
@@ -69,6 +69,9 @@
 //! | `part 1 [D]` | ToolPolicyChecked: the decision about a part of the line, or about none |
 //! | `intent 1 W` | ToolPolicyChecked: compared with the intent |
 //! | `offer 1 a,b`, `kind 1 W`, `unsigned 1` | the request's options, the yes's scope, no decider |
+//! | `bound 1 N [calls=N] [usd=U] [until=N] [per=P] [cost=U]`, `masks 1` | ToolPolicyChecked |
+//! | `cost 1 U`, `verifies 1 a,b` | ToolCallFinished: what it cost; ToolCallStarted: verifiers |
+//! | `would 1 W`, `again 1 W` | what ApprovalRequested and ToolCallStarted say it would do |
 //! | `mark 1`, `writes 1 W` | ToolCallStarted: the approval marker, a resource written |
 
 use std::collections::BTreeMap;

@@ -82,6 +82,7 @@ fn about_call(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()
         "hook" => {
             let point = match clause.word(2)? {
                 "before" => "before_call",
+                "verify" => "verify",
                 "after" => "after_call",
                 _ => "on_error",
             };
@@ -102,9 +103,7 @@ fn about_call(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()
             ..DelegateStarted::new(clause.word(2)?.into())
         }
         .into(),
-        "back" => {
-            DelegateFinished { child: clause.word(2)?.into(), status: "success".into() }.into()
-        }
+        "back" => DelegateFinished::new(clause.word(2)?.into(), "success".into()).into(),
         _ => {
             let phase = ["start", "end"].into_iter().find(|phase| clause.flag(phase));
             let chars = clause.number("chars").unwrap_or(20);
@@ -146,7 +145,7 @@ fn grant(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
 }
 
 /// The last fact of a kind in the session, of a call where one is named.
-fn last<'s, F: Fact>(
+pub(super) fn last<'s, F: Fact>(
     script: &'s mut Script,
     clause: &Clause<'_>,
     call: Option<&str>,

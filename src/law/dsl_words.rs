@@ -304,6 +304,7 @@ fn approve(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             reasons: vec!["it asks".into()],
             expires_at: Some(clause.number("until").unwrap_or(script.clock + 60_000)),
             options: Vec::new(),
+            rehearsal: None,
         }
         .into(),
         "yes" => {
@@ -363,7 +364,7 @@ fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             let undeclared = clause.options.get("undeclared").map(|found| (*found).into());
             let undeclared = undeclared.into_iter().collect();
             let status = dispatch_words::verified(clause);
-            ToolResultValidated { status, summary: None, undeclared }.into()
+            ToolResultValidated { undeclared, ..ToolResultValidated::new(status) }.into()
         }
         _ => {
             let last = script.state(clause.session).last.get(call).copied();

@@ -33,6 +33,7 @@ mod dispatch;
 pub(crate) mod dsl;
 pub mod explain;
 mod exposure;
+mod governed;
 mod grant;
 mod hook;
 pub(crate) mod index;

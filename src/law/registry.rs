@@ -147,6 +147,7 @@ const CORE: &[Law] = &[
             "policy-before-start",
             "authority-explicit",
             "approval-binds",
+            "budgets-kept",
             "receipt-only-on-success",
             "cancel-closes-open-only",
             "nothing-after-cancel",

@@ -36,6 +36,8 @@ pub struct Knobs {
     pub call_budget: Option<u32>,
     /// How long a turn may take, in milliseconds; no limit when absent.
     pub turn_deadline_ms: Option<u64>,
+    /// Changes of the workspace (L2) of so many lines are confirmed by a person.
+    pub confirm_diff_lines: Option<u32>,
     /// How long an answer may take, in milliseconds.
     pub approval_expiry_ms: u64,
     /// How long a hook may take, in milliseconds.
@@ -64,6 +66,7 @@ impl Default for Knobs {
             loop_limits: LoopLimits::default(),
             call_budget: None,
             turn_deadline_ms: None,
+            confirm_diff_lines: None,
             approval_expiry_ms: EXPIRY_MS,
             hook_timeout_ms: 10_000,
             parallel_tools: false,

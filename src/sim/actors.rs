@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::oracle::{End, PersonSaid};
-use super::scene::{Args, TOOLS, Tool, alias, secret};
+use super::scene::{Args, COSTLY, TOOLS, Tool, alias, secret};
 use super::swarm::{Kind, Swarm};
 use crate::base::choice::Choices;
 use crate::journal::event::call::ObservedEffects;
@@ -39,7 +39,7 @@ pub fn tool(tool: &Tool, swarm: &mut Swarm, choices: &mut dyn Choices) -> Act {
     }
     let mut ran = Ran::ok(format!("what {} says", tool.name), effects(tool));
     let mut end = End::Good;
-    if tool.name == "order.show" {
+    if tool.name == COSTLY {
         ran.structured = Some(json!({"total": 3}));
         if swarm.strikes(Kind::ToolGarbage, 3, choices) {
             ran.structured = Some(json!({"total": "three", "\u{0}": [null]}));
@@ -51,6 +51,12 @@ pub fn tool(tool: &Tool, swarm: &mut Swarm, choices: &mut dyn Choices) -> Act {
     }
     if swarm.strikes(Kind::ToolSilent, 5, choices) {
         ran.output = " \n".to_owned();
+    }
+    if tool.name == "gauge.read" && swarm.strikes(Kind::ToolTells, 2, choices) {
+        ran.output = format!("{} of ann@example.org, +49 30 901820", ran.output);
+    }
+    if tool.name == COSTLY && swarm.strikes(Kind::ToolTells, 2, choices) {
+        ran.effects.cost_usd = Some(0.1);
     }
     if tool.name == "vault.open" || swarm.strikes(Kind::ToolLeaks, 4, choices) {
         let place = choices.pick(3);

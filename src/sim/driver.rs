@@ -232,6 +232,7 @@ pub fn hooks() -> Hooks {
     Hooks::new(vec![
         spec("gatekeeper", Point::BeforeCall, false, false),
         spec("watcher", Point::BeforeCall, true, true),
+        spec("examiner", Point::Verify, false, false),
         spec("watcher", Point::AfterCall, true, false),
         spec("mourner", Point::OnError, true, true),
     ])
@@ -390,6 +391,9 @@ impl<'a> Sim<'a> {
                 }
                 Effect::AbandonAsk => seat.jobs.retain(|job| !matches!(job, Job::Ask(_))),
                 Effect::RunHook(ticket, call) => seat.jobs.push(Job::Hook(ticket, call)),
+                Effect::Rehearse(ticket, planned) => {
+                    seat.jobs.push(Job::Rehearse(ticket, planned));
+                }
                 Effect::Inspect(ticket, _) => seat.jobs.push(Job::Inspect(ticket)),
                 Effect::Prompt(request) => seat.jobs.push(Job::Prompt(request, 0)),
                 Effect::Withdraw(id) => {
@@ -414,14 +418,19 @@ impl<'a> Sim<'a> {
         // Why it is torn down is decided now, whatever comes before it is gone.
         let cancelled = seat.cancelled || seat.deadline_passed(self.table.world.time());
         let same = |job: &Job| match job {
-            Job::Run(own, ..) | Job::Hook(own, _) | Job::Inspect(own) => own == ticket,
+            Job::Run(own, ..) | Job::Hook(own, _) | Job::Inspect(own) | Job::Rehearse(own, _) => {
+                own == ticket
+            }
             _ => false,
         };
         let Some(place) = seat.jobs.iter().position(same) else {
             return self.abandon(at, ticket, cancelled);
         };
-        if let Job::Run(ticket, ready, ..) = seat.jobs.swap_remove(place) {
-            seat.jobs.push(Job::Torn(ticket, ready, cancelled));
+        match seat.jobs.swap_remove(place) {
+            Job::Run(ticket, ready, ..) => seat.jobs.push(Job::Torn(ticket, ready, cancelled)),
+            // Whoever did not look has not passed it.
+            Job::Hook(ticket, call) if call.point == Point::Verify => seat.refuse(&ticket),
+            _ => {}
         }
     }
 }

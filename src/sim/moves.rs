@@ -13,7 +13,7 @@ use super::workload;
 use crate::base::digest::Digest;
 use crate::journal::Event;
 use crate::runtime::dialect::Payload;
-use crate::runtime::exec::{DelegateResult, Ran, Ready, search, simulated};
+use crate::runtime::exec::{DelegateResult, Ran, Ready, Rehearsal, Rehearsed, search, simulated};
 use crate::runtime::guard::{
     Answer, AnswerScope, ApprovalRequest, HookCall, HookVerdict, Point, Verdict,
 };
@@ -128,6 +128,7 @@ impl Seat {
             Job::Ask(payload) => Some(self.reply(&payload, table)),
             Job::Hook(ticket, call) => Some(self.hook(ticket, &call, table)),
             Job::Inspect(ticket) => Some(self.inspect(ticket, table)),
+            Job::Rehearse(ticket, planned) => Some(self.rehearse(ticket, &planned, table)),
             Job::Prompt(request, times) => self.answer(request, times, table),
             Job::Run(ticket, ready, view, _) => self.run(ticket, ready, view, table),
             Job::Torn(ticket, ready, cancelled) => {
@@ -181,7 +182,37 @@ impl Seat {
         Input::Inspected(ticket, Some(Digest::of("operand", word)))
     }
 
+    /// The second rehearsal may find something else than the first.
+    fn rehearse(&mut self, ticket: Ticket, planned: &Rehearsal, table: &mut Table<'_>) -> Input {
+        let again = ticket.attempt == 1 && !matches!(table.mode, Mode::Script(_));
+        let changed = again && table.swarm.strikes(Kind::OperandChanges, 2, table.choices);
+        if changed && let Some(told) = self.told.get_mut(&ticket.call) {
+            told.changed = true;
+        }
+        let more = if changed { ", and more" } else { "" };
+        let text = format!("{}{more}", planned.words());
+        Input::Rehearsed(ticket, Rehearsed { text, lines: None })
+    }
+
+    /// A verifier did not pass what a call gave.
+    pub(super) fn refuse(&mut self, ticket: &Ticket) {
+        if let Some(told) = self.told.get_mut(&ticket.call) {
+            told.end = told.end.map(|_| End::Bad);
+        }
+    }
+
     fn hook(&mut self, ticket: Ticket, call: &HookCall, table: &mut Table<'_>) -> Input {
+        if call.point == Point::Verify {
+            if !table.swarm.strikes(Kind::VerifierRefuses, 3, table.choices) {
+                return Input::Hooked(ticket, HookVerdict::Pass);
+            }
+            self.refuse(&ticket);
+            let reason = format!("it does not like {}", secret().expose());
+            let failed = HookVerdict::Failed { why: reason.clone() };
+            let cancels = table.choices.pick(2) == 0;
+            let verdict = if cancels { HookVerdict::Cancel { reason } } else { failed };
+            return Input::Hooked(ticket, verdict);
+        }
         if call.point != Point::BeforeCall {
             let fails = table.swarm.strikes(Kind::WatcherFails, 4, table.choices);
             let why = "the watcher looked away".to_owned();

@@ -57,6 +57,9 @@ const fn tool(name: &'static str, class: Class, manifest: &'static str) -> Tool 
     Tool { name, class, writes: false, polls: false, marked: false, retries: 0, manifest }
 }
 
+/// The tool that costs money, of which a rule has a budget.
+pub const COSTLY: &str = "order.show";
+
 /// The tools, the first three for exhaustive exploration.
 pub const TOOLS: [Tool; 20] = [
     tool(
@@ -67,7 +70,8 @@ pub const TOOLS: [Tool; 20] = [
     tool(
         "gauge.read",
         Class::Free,
-        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:gauge'], writes: []}",
+        "intent: {actionTypes: [read]}\neffects: {reads: ['memory:gauge'], writes: []}\n\
+         contextPolicy: {redactionPolicy: personal_data}",
     ),
     Tool {
         marked: true,
@@ -104,7 +108,7 @@ pub const TOOLS: [Tool; 20] = [
             "base.drop",
             Class::Strong,
             "intent: {actionTypes: [delete]}\neffects: {reads: [], writes: [], deletes: \
-             ['api:base'], mutatesState: true}",
+             ['api:base'], mutatesState: true, dryRunSupported: true}",
         )
     },
     Tool {
@@ -145,11 +149,12 @@ pub const TOOLS: [Tool; 20] = [
         )
     },
     tool(
-        "order.show",
+        COSTLY,
         Class::Free,
         "source: {type: skill, sourceId: orders}\n\
          intent: {actionTypes: [read]}\neffects: {reads: ['memory:order'], writes: []}\n\
-         contextPolicy: {exposeOutputToModel: structured}",
+         contextPolicy: {exposeOutputToModel: structured}\n\
+         sandbox: {limits: {maxCostUsd: 0.5}}",
     ),
     tool(
         "vault.open",
@@ -167,7 +172,7 @@ pub const TOOLS: [Tool; 20] = [
         "gate.pass",
         Class::Free,
         "intent: {actionTypes: [read]}\neffects: {reads: ['memory:gate'], writes: []}\n\
-         hooks: {preCall: [gatekeeper]}",
+         hooks: {preCall: [gatekeeper], verifier: [examiner]}",
     ),
     Tool {
         writes: true,
@@ -398,6 +403,13 @@ pub struct Scene {
 
 const RULES: &str = "schema: proofmark/rules@1
 rules:
+  - id: dear-orders
+    decision: allow
+    reason: each look at an order costs money
+    budget: {calls: 3, cost_usd: 1}
+    when: {tools: [order.show]}
+    examples: [{tool: order.show, args: {path: a}}]
+    counterexamples: [{tool: note.read, args: {path: a}}]
   - id: forbidden-path
     decision: deny
     reason: nobody touches this
@@ -465,13 +477,15 @@ impl Scene {
 fn descriptor(tool: &Tool) -> Result<Descriptor, String> {
     let required = if tool.polls { "" } else { "path" };
     let marker = if tool.marked { ", approved: {type: boolean}" } else { "" };
+    let dry = tool.manifest.contains("dryRunSupported");
+    let marker = if dry { ", dry_run: {type: boolean}" } else { marker };
     let schema = format!(
         "{{type: object, properties: {{path: {{type: string}}, to: {{type: string}}, more: {{type: \
          object}}{marker}}}, required: [{required}], additionalProperties: false}}"
     );
     let output = "{type: object, properties: {total: {type: integer}}, required: [total]}";
     let output =
-        if tool.name == "order.show" { format!(", outputSchema: {output}") } else { String::new() };
+        if tool.name == COSTLY { format!(", outputSchema: {output}") } else { String::new() };
     let text = format!(
         "schema: proofmark/tool@1\ntoolId: {}\ndescription: {{summary: Does {}.}}\n\
          schemas: {{inputSchema: {schema}{output}}}\n{}\n",

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use super::below::Under;
 use super::driver::Table;
 use super::oracle::{End, HookSaid, PersonSaid, Told};
-use super::scene::{self, Class, DELEGATING, HANDED, SEARCH, SERVED};
+use super::scene::{self, COSTLY, Class, DELEGATING, HANDED, SEARCH, SERVED};
 use super::swarm::{Kind, Swarm};
 use super::workload::Meant;
 use super::world::SimWorld;
 use crate::base::world::Millis;
 use crate::journal::{Event, Outcome};
 use crate::runtime::dialect::{Payload, Transcript};
-use crate::runtime::exec::{DelegateResult, Ran, Ready};
+use crate::runtime::exec::{DelegateResult, Ran, Ready, Rehearsal};
 use crate::runtime::guard::{ApprovalRequest, Grants, HookCall};
 use crate::runtime::resolved::{CompiledView, Resolved};
 use crate::runtime::surface::Renderer;
@@ -36,6 +36,7 @@ pub(super) enum Job {
     Ask(Payload),
     Hook(Ticket, Box<HookCall>),
     Inspect(Ticket),
+    Rehearse(Ticket, Box<Rehearsal>),
     Prompt(Box<ApprovalRequest>, u8),
     Run(Ticket, Arc<Ready>, Arc<CompiledView>, bool),
     Torn(Ticket, Arc<Ready>, bool),
@@ -53,6 +54,7 @@ impl Job {
             Self::Ask(_) => "ask".to_owned(),
             Self::Hook(ticket, _) => format!("hook {}", ticket.slot),
             Self::Inspect(ticket) => format!("inspect {}", ticket.slot),
+            Self::Rehearse(ticket, _) => format!("rehearse {}", ticket.slot),
             Self::Prompt(request, times) => format!("prompt {} {times}", request.tool),
             Self::Run(ticket, _, _, asleep) => format!("run {} {asleep}", ticket.slot),
             Self::Torn(ticket, _, cancelled) => format!("torn {} {cancelled}", ticket.slot),
@@ -249,7 +251,7 @@ impl Seat {
     pub(super) fn is_limited(&self, meant: Meant) -> bool {
         let knobs = &self.resolved.knobs;
         let last = meant.tool == DELEGATING && self.round >= knobs.iteration_cap;
-        knobs.call_budget.is_some() || last
+        knobs.call_budget.is_some() || last || meant.tool == COSTLY
     }
 
     /// What the machine wrote about new calls, for the reference model.

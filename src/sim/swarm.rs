@@ -98,6 +98,10 @@ kinds! {
     RepliesLate "replies_late",
     /// The file that would run is changed between the answer and the start.
     OperandChanges "operand_changes",
+    /// A verifier does not pass a result.
+    VerifierRefuses "verifier_refuses",
+    /// A tool tells people's data.
+    ToolTells "tool_tells",
     /// The intent says that nothing is to be written.
     Intends "intends",
     /// Another model takes over.

@@ -9,9 +9,9 @@ use super::effect::{ActionType, ResourcePattern};
 use super::id::ToolId;
 pub use super::sections::{
     ApprovalPolicy, AuditLevel, ContextInheritance, ContextPolicy, CredentialStrategy, Credentials,
-    EgressPolicy, Execution, Hooks, Lifecycle, LifecycleStatus, Observability, OutputExposure,
-    Permissions, Provenance, RiskSection, Sandbox, SandboxMode, Source, SourceType, SubagentBudget,
-    SubagentContext, TrustLevel,
+    EgressPolicy, Execution, FinancialCost, Hooks, Lifecycle, LifecycleStatus, Observability,
+    OutputExposure, Permissions, PrivacyRisk, Provenance, RedactionPolicy, RiskSection, Sandbox,
+    SandboxMode, Source, SourceType, SubagentBudget, SubagentContext, TrustLevel,
 };
 use crate::base::{canon, digest::Digest};
 
@@ -81,6 +81,9 @@ pub struct Descriptor {
 /// The format tag of a descriptor file.
 pub const FORMAT: &str = "proofmark/tool@1";
 
+/// The names that the argument for a dry run may have.
+pub const DRY_RUN: [&str; 2] = ["dry_run", "dryRun"];
+
 /// The adapter that runs a command line.
 pub const SHELL: &str = "builtin:shell";
 
@@ -104,6 +107,14 @@ impl Descriptor {
     pub fn shell_line(&self) -> Option<&str> {
         let own = (self.execution.adapter == SHELL).then_some("command");
         self.permissions.shell_line.as_deref().or(own)
+    }
+
+    /// The argument that asks for a dry run: a boolean of the input schema, where the tool says
+    /// that it knows one.
+    pub fn dry_run_argument(&self) -> Option<&'static str> {
+        let properties = self.schemas.input_schema.get("properties")?;
+        let known = DRY_RUN.into_iter().find(|name| properties.get(name).is_some());
+        known.filter(|_| self.effects.dry_run_supported)
     }
 
     /// The name people see.

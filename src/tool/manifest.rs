@@ -75,15 +75,10 @@ fn check_schemas(document: &Document, descriptor: &Descriptor, problems: &mut Ve
 /// Seed B invariants 13 and 14.
 fn check_effects(document: &Document, descriptor: &Descriptor, problems: &mut Vec<Problem>) {
     let effects = &descriptor.effects;
-    if effects.dry_run_supported {
-        let has_parameter = ["dry_run", "dryRun"].iter().any(|name| {
-            descriptor.schemas.input_schema.pointer(&format!("/properties/{name}")).is_some()
-        });
-        if !has_parameter {
-            let message = "dry runs are declared, but no parameter asks for one";
-            let problem = document.problem("/effects/dryRunSupported", message);
-            problems.push(problem.help("add a boolean parameter `dry_run`"));
-        }
+    if effects.dry_run_supported && descriptor.dry_run_argument().is_none() {
+        let message = "dry runs are declared, but no parameter asks for one";
+        let problem = document.problem("/effects/dryRunSupported", message);
+        problems.push(problem.help("add a boolean parameter `dry_run`"));
     }
 }
 

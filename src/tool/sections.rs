@@ -95,6 +95,10 @@ impl OutputParser {
 }
 
 name_enum! {
+    /// What is taken out of a result: secrets, or personal data too that has a shape of its own.
+    RedactionPolicy { Secrets, PersonalData } default Secrets
+}
+name_enum! {
     /// What a delegate inherits of the parent's context.
     ContextInheritance { None, Summary, SelectedRefs } default None
 }
@@ -302,9 +306,11 @@ section! {
         expose_output_to_model: OutputExposure = OutputExposure::Preview,
         /// The preview's size in tokens (four characters each); 1,000.
         max_output_preview_tokens: u64 = 1_000,
-        /// The name of a redaction policy.
+        /// What is taken out of a result; personal data too where nothing is said, the tool reads
+        /// outside (L3), and `risk.privacyRisk` is not `none`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        redaction_policy: Option<String> = None,
+        #[schemars(with = "RedactionPolicy")]
+        redaction_policy: Option<RedactionPolicy> = None,
     }
 }
 

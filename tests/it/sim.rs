@@ -130,7 +130,7 @@ fn driven(scene: &Scene, script: &Script) -> Journal {
     let approver = Box::new(Person::new(answers));
     let mut session = Session::open(Parts {
         world: Box::new(SimWorld::default()),
-        hooks: ["gatekeeper", "watcher"]
+        hooks: ["gatekeeper", "examiner", "watcher"]
             .map(|name| (name.to_owned(), Arc::new(Silent) as Arc<dyn Hook>))
             .into(),
         ..Parts::new("sim".into(), resolved, provider, approver)

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use super::credible::{Form, credible};
 use super::escapes::{Unescaped, unescape};
 use super::patterns::{self, ASSIGNED};
-use super::{Edit, Rules, find};
+use super::{Edit, Rules, find, personal};
 use crate::base::secret::REDACTED;
 
 /// What stands where a whole value stood.
@@ -98,6 +98,11 @@ pub(super) fn fitted(
             edits.extend(in_string(rules, &text[token.range.clone()], token, depth));
         } else if rules.known.is_in(&text[token.range.clone()]) {
             edits.push(Edit::known(token.range.clone(), QUOTED));
+        } else if rules.personal
+            && let Some(hit) = personal::hits(&text[token.range.clone()]).first()
+        {
+            let with = Cow::Owned(format!("\"{}\"", hit.mark));
+            edits.push(Edit { with, ..Edit::shaped(token.range.clone(), hit.mark) });
         }
         if let Some(key) = token.key.as_ref().filter(|_| rules.patterns) {
             edits.extend(assigned(&text[key.clone()], token, text));

@@ -1,10 +1,9 @@
 //! Facts about one call. Its id stands in the entry's `call`.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::facts;
+pub use super::parts::{Budget, Check, JudgedPart, ObservedEffects, Spent};
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::outcome::{Fault, Outcome};
@@ -41,7 +40,7 @@ facts! {
     HookRan {
         /// Which hook.
         hook: String,
-        /// `before_call`, `after_call` or `on_error`.
+        /// `before_call`, `verify`, `after_call` or `on_error`.
         point: String,
         /// `pass`, `rewrite`, `cancel`, `failed`.
         verdict: String,
@@ -110,22 +109,15 @@ facts! {
         line_argument: Option<String>,
         ? /// The parts of that line, in their order.
         parts: Vec<JudgedPart>,
+        ? /// The most that one start of it may cost, in US dollars; absent where nobody said.
+        cost_usd: Option<f64>,
+        ? /// What bounds it beside the decision.
+        budgets: Vec<Budget>,
+        ? /// What is taken out of its result beside secrets: `personal_data`.
+        redaction: Option<String>,
     }
 }
 
-/// One part of a command line: a command, a redirection, or what is not understood.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct JudgedPart {
-    /// The part as it was read; absent where arguments are not kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<String>,
-    /// `allow`, `ask`, `strong_ask` or `deny`.
-    pub decision: String,
-    /// Rules that spoke of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<String>,
-}
 facts! {
     /// A person is asked; the request is a contract.
     ApprovalRequested {
@@ -151,6 +143,8 @@ facts! {
         expires_at: Option<Millis>,
         ? /// What may be answered, as it was printed.
         options: Vec<String>,
+        ? /// Blob of what the call would do, as it was found without doing it.
+        rehearsal: Option<Digest>,
     }
 }
 facts! {
@@ -285,6 +279,10 @@ facts! {
         reads: Vec<String>,
         ? /// Resources it declares to write or delete.
         writes: Vec<String>,
+        ? /// Checks of its result that it declares, by name.
+        verifiers: Vec<String>,
+        ? /// Blob of what it would do, as it was found a second time just before.
+        rehearsal: Option<Digest>,
     }
 }
 facts! {
@@ -328,34 +326,6 @@ pub const UNLOGGED: &str = "(this result was not logged and is not known any mor
 /// What stands for the words of a fault whose result was not to be logged.
 pub const UNLOGGED_FAULT: &str = "(not logged)";
 
-/// What a call was seen to touch. What cannot be observed is `unknown`, never empty.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct ObservedEffects {
-    /// How it was observed: `workspace`, `digests` (what was written, removed and reached; not what
-    /// was read), `http` (which service was reached; not what it did), `simulated`, `unknown`.
-    pub method: String,
-    /// Resources read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reads: Vec<String>,
-    /// Resources written.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub writes: Vec<String>,
-    /// Resources removed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub deletes: Vec<String>,
-    /// Services reached.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub external_calls: Vec<String>,
-}
-
-impl ObservedEffects {
-    /// Whether what was written and removed was seen, so that nothing seen means nothing changed.
-    pub fn sees_changes(&self) -> bool {
-        matches!(self.method.as_str(), "workspace" | "digests")
-    }
-}
-
 facts! {
     /// The result was held against output schema, verifiers and declared effects.
     ToolResultValidated {
@@ -365,8 +335,11 @@ facts! {
         summary: Option<String>,
         ? /// Effects seen and not declared.
         undeclared: Vec<String>,
+        ? /// What each verifier found, in their order.
+        checks: Vec<Check>,
     }
 }
+
 facts! {
     /// The full output was stored.
     ArtifactPersisted {
@@ -459,6 +432,8 @@ facts! {
         child: String,
         /// How.
         status: String,
+        ? /// What it used up of the budgets that its calls were bound by.
+        spent: Vec<Spent>,
     }
 }
 facts! {

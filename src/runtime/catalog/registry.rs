@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::base::digest::{Digest, Hasher};
 use crate::runtime::error::SetupError;
-use crate::tool::descriptor::{Descriptor, SHELL};
+use crate::tool::descriptor::{Descriptor, PrivacyRisk, RedactionPolicy, SHELL};
 use crate::tool::effect::EffectClass;
 use crate::tool::id::ToolId;
 use crate::tool::risk::{self, Level};
@@ -67,6 +67,17 @@ impl Registered {
         }
         let command = self.descriptor.execution.command.iter().skip(1);
         command.filter(|word| !word.starts_with('-')).cloned().collect()
+    }
+
+    /// What is taken out of its results: what its descriptor says, else personal data where it
+    /// reads people's data outside (seed B section 12, L3).
+    pub fn redaction(&self) -> RedactionPolicy {
+        let private = self.descriptor.risk.privacy_risk != PrivacyRisk::None;
+        let implied = match self.level {
+            Level::L3 if private => RedactionPolicy::PersonalData,
+            _ => RedactionPolicy::Secrets,
+        };
+        self.descriptor.context_policy.redaction_policy.unwrap_or(implied)
     }
 
     /// Its id.

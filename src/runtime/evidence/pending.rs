@@ -17,6 +17,9 @@ use crate::tool::id::ToolId;
 /// The kind of an artifact that an undo restores.
 pub const PRE_IMAGE: &str = "pre_image";
 
+/// The kind of an artifact that shows what a call changed in a file.
+pub const DIFF: &str = "diff";
+
 /// Bytes that nearly every text of this kind fits in.
 const ROOM: usize = 1024;
 
@@ -60,6 +63,10 @@ pub fn keep(
         let (bytes, hash) = (text.len() as u64, journal.put_blob(text));
         artifacts.push(fact(format!("art_{}", hash.short()), PRE_IMAGE, hash, bytes));
     }
+    if let Some(text) = settled.diff {
+        let (bytes, hash) = (text.len() as u64, journal.put_blob(text));
+        artifacts.push(fact(format!("art_{}", hash.short()), DIFF, hash, bytes));
+    }
     if let Some(text) = settled.artifact {
         let (bytes, hash) = (text.len() as u64, journal.put_blob(text));
         artifacts.push(fact(format!("art_{}", hash.short()), "tool_output", hash, bytes));
@@ -82,7 +89,7 @@ pub fn keep(
     let mut text = Vec::with_capacity(ROOM);
     let _in_memory = serde_json::to_writer(&mut text, &pending);
     let text = String::from_utf8(text).unwrap_or_default();
-    let output = pending.artifacts.iter().find(|one| one.kind != PRE_IMAGE);
+    let output = pending.artifacts.iter().find(|one| ![PRE_IMAGE, DIFF].contains(&&*one.kind));
     let artifact_id = output.map(|one| one.artifact_id.clone());
     let name = Some(journal.put_blob(text.into()));
     (ToolCallFinished { artifact_id, pending: name, ..settled.finished }, pending)

@@ -13,16 +13,19 @@ use crate::base::digest::Digest;
 use crate::base::secret::SecretSet;
 use crate::base::world::Millis;
 use crate::journal::event::call::{
-    ObservedEffects, ReceiptIssued, ToolCallFinished, ToolResultValidated, UNLOGGED_FAULT,
+    Check, ObservedEffects, ReceiptIssued, ToolCallFinished, ToolResultValidated, UNLOGGED_FAULT,
 };
-use crate::journal::outcome::{Fault, Outcome};
+use crate::journal::outcome::{Blame, Fault, Outcome};
 use crate::journal::receipt::Scope;
 use crate::runtime::catalog::Registered;
 use crate::runtime::exec::{PreImage, Ran, Ready};
-use crate::tool::descriptor::OutputExposure;
+use crate::tool::descriptor::{OutputExposure, RedactionPolicy};
 
 /// Takes secrets out of a text.
 pub type Redact = for<'a> fn(&SecretSet, &'a str) -> Cow<'a, str>;
+
+/// Takes personal data out of a text.
+pub type Mask = for<'a> fn(&'a str) -> Cow<'a, str>;
 
 /// Only successes are receipted.
 pub fn receipt_eligible(fault: Option<&Fault>) -> bool {
@@ -34,6 +37,10 @@ pub fn receipt_eligible(fault: Option<&Fault>) -> bool {
 pub struct Settling<'a> {
     /// Takes secrets out of a text.
     pub redact: Redact,
+    /// Takes personal data out of a text.
+    pub mask: Mask,
+    /// What verifiers found.
+    pub checks: &'a [Check],
     /// Bounds what returns to the model.
     pub preview: fn(&str, &str, usize) -> Bounded,
     /// Whether a result may have a receipt.
@@ -61,6 +68,8 @@ pub struct Settled {
     pub artifact: Option<Arc<str>>,
     /// What the result held that is no text, as it is to be kept.
     pub artifacts: Vec<Stored>,
+    /// What it changed in a file, as a unified diff.
+    pub diff: Option<Arc<str>>,
     /// What was there before, where the call changed a file and that can be kept whole.
     pub pre_image: Option<Arc<str>>,
     /// The command line that ran, scrubbed.
@@ -84,14 +93,18 @@ pub fn settle(ready: &Ready, ran: Ran, cx: Settling<'_>) -> Settled {
 fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_>) -> Settled {
     let policy = &tool.descriptor.context_policy;
     let verification = verify::verify(tool, &ran);
-    let redact = cx.redact;
-    let clean = |text: &str| redact(cx.secrets, text).into_owned();
+    let masked = tool.redaction() == RedactionPolicy::PersonalData;
+    let clean = |text: &str| match (cx.redact)(cx.secrets, text) {
+        clean if masked => (cx.mask)(&clean).into_owned(),
+        clean => clean.into_owned(),
+    };
     let keep = tool.descriptor.observability.keeps_results();
     let artifacts = attached::take(&mut ran, cx.secrets, keep);
-    let output = redact(cx.secrets, &ran.output);
+    let output = clean(&ran.output);
     let output = preview::with_notes(&output, &artifacts);
     let output = preview::normalise(&output);
-    let fault = ran.fault.or(verification.fault).map(|fault| Fault {
+    let fault = ran.fault.or(verification.fault).or_else(|| unverified(cx.checks));
+    let fault = fault.map(|fault| Fault {
         code: clean(&fault.code),
         message: clean(&fault.message),
         ..fault
@@ -132,7 +145,7 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
             artifact_id: None,
             result_digest: Some(result_digest),
             result_chars: Some(output.chars().count() as u64),
-            effects: Some(scrubbed(ran.effects, redact, cx.secrets)),
+            effects: Some(scrubbed(ran.effects, &clean)),
             fault: fault.clone(),
             pending: None,
             unlogged: !keep,
@@ -140,10 +153,12 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
         validated: ToolResultValidated {
             status: if fault.is_some() { "failed" } else { "passed" }.to_owned(),
             summary: Some(verification.summary),
-            undeclared: each_scrubbed(&verification.undeclared, redact, cx.secrets),
+            undeclared: each_scrubbed(&verification.undeclared, &clean),
+            checks: cx.checks.to_vec(),
         },
         artifact: (hidden && keep).then(|| Arc::from(output)),
         artifacts: artifacts.into_iter().filter(|one| one.kept).collect(),
+        diff: ran.diff.filter(|_| keep).map(|diff| clean(&diff).into()),
         pre_image: ran.before.and_then(|before| pre_image(&before, &clean)),
         command: ran.command.as_deref().map(clean),
         receipt,
@@ -170,19 +185,28 @@ fn pre_image(before: &PreImage, clean: &dyn Fn(&str) -> String) -> Option<Arc<st
 }
 
 /// Names of what was touched can hold a secret as well as any text.
-fn scrubbed(seen: ObservedEffects, redact: Redact, secrets: &SecretSet) -> ObservedEffects {
-    let each = |names: &[String]| each_scrubbed(names, redact, secrets);
+fn scrubbed(seen: ObservedEffects, clean: &dyn Fn(&str) -> String) -> ObservedEffects {
+    let each = |names: &[String]| each_scrubbed(names, clean);
     ObservedEffects {
         reads: each(&seen.reads),
         writes: each(&seen.writes),
         deletes: each(&seen.deletes),
         external_calls: each(&seen.external_calls),
-        method: redact(secrets, &seen.method).into_owned(),
+        method: clean(&seen.method),
+        cost_usd: seen.cost_usd,
     }
 }
 
-fn each_scrubbed(names: &[String], redact: Redact, secrets: &SecretSet) -> Vec<String> {
-    names.iter().map(|name| redact(secrets, name).into_owned()).collect()
+fn each_scrubbed(names: &[String], clean: &dyn Fn(&str) -> String) -> Vec<String> {
+    names.iter().map(|name| clean(name)).collect()
+}
+
+/// The first verifier that found the result wanting, or did not look.
+fn unverified(checks: &[Check]) -> Option<Fault> {
+    let failed = checks.iter().find(|check| check.result == "fail")?;
+    let why = failed.message.as_deref().unwrap_or("it gave no reason");
+    let message = format!("the verifier {} did not pass the result: {why}", failed.name);
+    Some(Fault { blame: Blame::Tool, code: "verifier".to_owned(), message })
 }
 
 /// Error and partial output are both kept.

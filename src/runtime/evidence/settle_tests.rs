@@ -29,6 +29,8 @@ fn after(tool: &Registered, limit: usize, ran: Ran) -> Settled {
     let key = ReceiptKey { id: "k".to_owned(), key: Secret::new("a key for tests") };
     let cx = Settling {
         redact: |secrets, text| secrets.scrub(text),
+        mask: crate::base::redact::mask_personal,
+        checks: &[],
         preview: preview::preview,
         receipt_eligible,
         secrets: &secrets,
@@ -88,6 +90,7 @@ fn errors_names_and_command_lines_are_scrubbed() {
         writes: vec![said.clone()],
         deletes: vec![said.clone()],
         external_calls: vec![said.clone()],
+        cost_usd: None,
     };
     let fault = Ran::failed(Blame::Tool, &said, said.clone());
     let ran = Ran { output: said.clone(), effects, command: Some(said), ..fault };

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use similar::TextDiff;
+
 use super::operand_of;
 use super::ran::{PreImage, Ran};
 use super::ready::Ready;
@@ -97,6 +99,41 @@ fn before(path: &str, workspace: &mut Workspace) -> Option<Option<String>> {
     }
 }
 
+/// What a file tool would change, found without changing it: the unified diff of its file. A call
+/// that would fail says how.
+pub fn rehearse(
+    builtin: Builtin,
+    args: &Value,
+    workspace: &mut Workspace,
+) -> Result<String, String> {
+    let path = text(args, "path");
+    let old = match before(path, workspace) {
+        Some(old) => old,
+        None => return Err(format!("{path} is too long, or no text")),
+    };
+    let new = match builtin {
+        Builtin::FileWrite => Some(text(args, "content").to_owned()),
+        Builtin::FilePatch => {
+            let old = old.as_deref().ok_or_else(|| format!("{path} does not exist"))?;
+            Some(old.replacen(text(args, "find"), text(args, "replace"), 1))
+        }
+        _ if old.is_none() => return Err(format!("{path} does not exist")),
+        _ => None,
+    };
+    Ok(diff(path, old.as_deref(), new.as_deref()))
+}
+
+/// A unified diff; `None` where there is no file.
+fn diff(path: &str, old: Option<&str>, new: Option<&str>) -> String {
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (from, to) = (name("a", old), name("b", new));
+    let lines = TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
+    lines.unified_diff().context_radius(3).header(&from, &to).to_string()
+}
+
 fn pre_image(
     path: &str,
     before: Option<Option<String>>,
@@ -111,8 +148,9 @@ fn write(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError>
     let before = before(path, workspace);
     workspace.write(path, content)?;
     let effects = ObservedEffects { writes: vec![resource(path)], ..seen() };
+    let diff = before.as_ref().map(|old| diff(path, old.as_deref(), Some(content)));
     let before = pre_image(path, before, Some(content));
-    Ok(Ran { before, ..Ran::ok(format!("wrote {path}"), effects) })
+    Ok(Ran { before, diff, ..Ran::ok(format!("wrote {path}"), effects) })
 }
 
 fn patch(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
@@ -126,8 +164,9 @@ fn patch(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError>
             let patched = content.replacen(find, text(args, "replace"), 1);
             workspace.write(path, &patched)?;
             let effects = ObservedEffects { writes: reads.clone(), reads, ..seen() };
+            let diff = Some(diff(path, Some(&content), Some(&patched)));
             let before = pre_image(path, before, Some(&patched));
-            Ok(Ran { before, ..Ran::ok(format!("patched {path}"), effects) })
+            Ok(Ran { before, diff, ..Ran::ok(format!("patched {path}"), effects) })
         }
         count => {
             let message = format!("`find` occurs {count} times in {path}; it must occur once");
@@ -149,6 +188,7 @@ fn delete(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError
     let before = before(path, workspace);
     workspace.remove(path)?;
     let effects = ObservedEffects { deletes: vec![resource(path)], ..seen() };
+    let diff = before.as_ref().map(|old| diff(path, old.as_deref(), None));
     let before = pre_image(path, before, None);
-    Ok(Ran { before, ..Ran::ok(format!("deleted {path}"), effects) })
+    Ok(Ran { before, diff, ..Ran::ok(format!("deleted {path}"), effects) })
 }

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, mpsc};
 use super::ran::Ran;
 use crate::base::world::World;
 use crate::journal::event::call::ObservedEffects;
+use crate::journal::event::call::Spent;
 use crate::journal::outcome::{Blame, Fault};
 use crate::runtime::BoxFuture;
 use crate::runtime::view::{ActivatedSet, Block, Blocks};
@@ -41,6 +42,10 @@ pub struct DelegateRequest {
     pub scopes: BTreeSet<String>,
     /// What it may spend.
     pub budget: DelegateBudget,
+    /// What is used up of the budgets that bind its calls too.
+    pub spent: Vec<Spent>,
+    /// What is left of the money that the intent allows, in US dollars.
+    pub cost_left: Option<f64>,
     /// Whether its last word returns.
     pub return_summary: bool,
     /// Whether its transcript returns.
@@ -126,6 +131,8 @@ pub struct DelegateResult {
     pub risk: Option<EffectClass>,
     /// How many calls it started, its own delegates' included.
     pub calls: u32,
+    /// What its calls used up of budgets.
+    pub spent: Vec<Spent>,
     /// Why it is no success.
     pub fault: Option<Fault>,
 }
@@ -141,6 +148,7 @@ impl DelegateResult {
             artifacts: Vec::new(),
             risk: None,
             calls: 0,
+            spent: Vec::new(),
             fault: Some(Fault { blame, code: code.to_owned(), message }),
         }
     }
@@ -222,6 +230,8 @@ mod tests {
             activated: ActivatedSet::default(),
             scopes: BTreeSet::new(),
             budget: DelegateBudget { turns: 1, calls: None, tokens: 1, timeout_ms: 1 },
+            spent: Vec::new(),
+            cost_left: None,
             return_summary: true,
             return_transcript: false,
         };

@@ -8,6 +8,7 @@ pub mod mcp;
 mod parsed;
 pub mod ran;
 pub mod ready;
+pub mod rehearsal;
 pub mod search;
 pub mod seen;
 pub mod simulated;
@@ -20,6 +21,7 @@ use tokio::sync::Notify;
 pub use delegate::{Delegate, DelegateRequest, DelegateResult};
 pub use ran::{Attachment, PreImage, Ran};
 pub use ready::Ready;
+pub use rehearsal::{Rehearsal, Rehearsed};
 pub use simulated::Acts;
 pub use workspace::Workspace;
 

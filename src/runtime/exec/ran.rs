@@ -47,6 +47,8 @@ pub struct Ran {
     pub activates: Vec<ToolId>,
     /// What was there before, where it changed a file.
     pub before: Option<Box<PreImage>>,
+    /// What it changed in a file, as a unified diff.
+    pub diff: Option<String>,
 }
 
 /// What a file held before a call changed it, for an undo.
@@ -73,6 +75,7 @@ impl Ran {
             command: None,
             activates: Vec::new(),
             before: None,
+            diff: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl Ran {
             command: None,
             activates: Vec::new(),
             before: None,
+            diff: None,
         }
     }
 }

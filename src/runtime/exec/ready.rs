@@ -71,7 +71,7 @@ fn carries(args: &Value, name: &str) -> bool {
     }
 }
 
-/// Resolves the plan, and sets the approval marker on calls that a person approved.
+/// Resolves the plan, which gives no more milliseconds than are `left`, and sets the approval marker on calls that a person approved.
 ///
 /// # Errors
 /// The call back, and what cannot be enforced.
@@ -81,14 +81,15 @@ fn carries(args: &Value, name: &str) -> bool {
 pub fn prepare(
     permitted: Permitted,
     granted: Digest,
-    ground: Ground<'_>,
+    (ground, left): (Ground<'_>, Option<u64>),
     (session, call): (&str, &str),
 ) -> Result<Ready, (Permitted, Refusal)> {
     let call_digest = permitted.validated().call_digest();
     assert_eq!(call_digest, granted, "the call changed after it was permitted");
     let descriptor = &permitted.validated().resolved().tool().descriptor;
     match sandbox::plan(descriptor, ground) {
-        Ok(plan) => {
+        Ok(mut plan) => {
+            plan.timeout_ms = plan.timeout_ms.min(left.unwrap_or(u64::MAX));
             let approved = *permitted.word() != Word::Policy;
             let marker = descriptor.permissions.approval_marker.as_ref().filter(|_| approved);
             let marked = marker.map(|name| restore_marker(permitted.validated().args(), name));

@@ -47,6 +47,8 @@ pub struct ApprovalRequest {
     pub offered: Vec<AnswerScope>,
     /// After this no answer counts.
     pub expires_at: Millis,
+    /// What the call would do, as it was found without doing it.
+    pub rehearsal: Option<Arc<str>>,
 }
 
 impl ApprovalRequest {
@@ -83,6 +85,7 @@ impl ApprovalRequest {
             strong,
             offered,
             expires_at,
+            rehearsal: None,
         }
     }
 

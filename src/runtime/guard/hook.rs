@@ -1,7 +1,8 @@
 //! Hooks: who may look at a call before it is judged, and who may watch how it ended.
 //!
 //! Before a call they run in descending priority, each on what the one before left; the first
-//! cancel wins. A hook that fails blocks the call, unless it was declared an observer. After a call
+//! cancel wins. A hook that fails blocks the call, unless it was declared an observer. A verifier
+//! looks at a result before it counts: one that cancels or fails makes it a failure. After that
 //! hooks only watch: their failure is a fact and changes nothing.
 
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use crate::runtime::BoxFuture;
 pub enum Point {
     /// Before anything is judged.
     BeforeCall,
+    /// When a call ended, before its result counts.
+    Verify,
     /// After a call that ran.
     AfterCall,
     /// After a call that ran and failed.
@@ -26,6 +29,7 @@ impl Point {
     pub fn name(self) -> &'static str {
         match self {
             Self::BeforeCall => "before_call",
+            Self::Verify => "verify",
             Self::AfterCall => "after_call",
             Self::OnError => "on_error",
         }
@@ -62,7 +66,7 @@ pub struct HookCall {
     pub args: Option<Value>,
     /// How it ended, after it ran.
     pub outcome: Option<&'static str>,
-    /// What the model will be shown, after it ran.
+    /// What the model will be shown, after it ran; for a verifier, what the call gave.
     pub shown: Option<Arc<str>>,
 }
 

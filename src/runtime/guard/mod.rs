@@ -11,6 +11,7 @@ pub mod limits;
 pub mod permit;
 pub mod repeat;
 pub mod resolve;
+pub mod spent;
 pub mod validate;
 
 pub use approval::ApprovalRequest;

@@ -1,6 +1,7 @@
 //! What may happen. `decide` and `may_expose` are total and pure: every question has a decision,
 //! and every decision has reasons. Deny beats strong-ask beats ask beats allow.
 
+pub mod budget;
 pub mod decide;
 pub mod intent;
 pub mod rules;

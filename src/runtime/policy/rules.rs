@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::budget::RuleBudget;
 use super::decide::{Decision, Principal};
 use super::shell;
 use crate::base::digest::Digest;
@@ -50,6 +51,10 @@ pub struct RuleEntry {
     pub decision: DecisionName,
     /// Why, for people and for the model.
     pub reason: String,
+    /// What the calls that it matches may use up together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RuleBudget")]
+    pub budget: Option<RuleBudget>,
     /// Calls it must match.
     pub examples: Vec<RuleExample>,
     /// Calls it must not match.
@@ -125,6 +130,8 @@ pub struct Rule {
     pub decision: Decision,
     /// Why.
     pub reason: String,
+    /// What the calls that it matches may use up together.
+    pub budget: Option<RuleBudget>,
     tools: Vec<GlobMatcher>,
     when: When,
     args: Matchers,
@@ -197,11 +204,18 @@ pub struct Rules {
     /// The places of the rules that speak of a tool version, for those that were registered when
     /// the rules were read: a call asks few of many rules.
     of: BTreeMap<Digest, Vec<usize>>,
+    /// Those of the rules that have one.
+    budgets: BTreeMap<String, RuleBudget>,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { rules: Vec::new(), digest: Digest::of("rules", b""), of: BTreeMap::new() }
+        Self {
+            rules: Vec::new(),
+            digest: Digest::of("rules", b""),
+            of: BTreeMap::new(),
+            budgets: BTreeMap::new(),
+        }
     }
 }
 
@@ -213,6 +227,16 @@ impl Rules {
         let all = self.rules.iter().filter(move |_| known.is_none());
         some.filter(move |rule| rule.applies(question))
             .chain(all.filter(move |rule| rule.matches(question)))
+    }
+
+    /// Every budget, by its rule.
+    pub fn budgets(&self) -> impl Iterator<Item = (&String, &RuleBudget)> {
+        self.budgets.iter()
+    }
+
+    /// The budget of a rule, where it has one.
+    pub fn budget(&self, id: &str) -> Option<RuleBudget> {
+        self.budgets.get(id).copied()
     }
 
     /// How many there are.
@@ -236,7 +260,8 @@ impl Rules {
             rules.iter().enumerate().filter_map(speak).collect()
         };
         let of = registry.iter().map(|tool| (tool.version, speaking(tool))).collect();
-        Self { rules, digest, of }
+        let budgets = rules.iter().filter_map(|rule| Some((rule.id.clone(), rule.budget?)));
+        Self { budgets: budgets.collect(), rules, digest, of }
     }
 
     /// Reads a rules file and checks every example against the registered tools.
@@ -311,8 +336,15 @@ fn compile(check: &Check<'_>, entry: RuleEntry, problems: &mut Vec<Problem>) -> 
         DecisionName::StrongAsk => Decision::StrongAsk,
         DecisionName::Deny => Decision::Deny,
     };
-    let RuleEntry { id, when, reason, examples, counterexamples, .. } = entry;
-    let rule = Rule { id, decision, reason, tools, when, args, commands };
+    if let Some(budget) = &entry.budget {
+        let denied = (decision == Decision::Deny).then_some("a rule that denies bounds nothing");
+        if let Some(message) = budget.fault().or(denied) {
+            let at = format!("{}/budget", check.at);
+            problems.push(check.document.problem(&at, message));
+        }
+    }
+    let RuleEntry { id, when, reason, budget, examples, counterexamples, .. } = entry;
+    let rule = Rule { id, decision, reason, budget, tools, when, args, commands };
     if before == problems.len() {
         check_examples(check, &rule, &examples, true, problems);
         check_examples(check, &rule, &counterexamples, false, problems);
@@ -420,6 +452,7 @@ mod tests {
                 id: format!("r{at}"),
                 decision: Decision::Ask,
                 reason: String::new(),
+                budget: None,
                 tools: tools.collect(),
                 args: Matcher::parse_all(&when.args).unwrap(),
                 commands: Vec::new(),

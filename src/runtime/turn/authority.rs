@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::control::{LoopVerdict, Round};
 use super::machine::{Effect, Lent, Turn, trace};
 use super::prepare::missing_consent;
+use super::review::kept;
 use super::slots::Stage;
 use crate::journal::Outcome;
 use crate::journal::event::call::{
@@ -20,6 +21,7 @@ use crate::runtime::guard::approval::ApprovalRequest;
 use crate::runtime::guard::grant::ALWAYS_MS;
 use crate::runtime::guard::permit::{Answered, Word, by_approval, by_grant, by_policy};
 use crate::runtime::guard::repeat::{CallKey, Repeat, key};
+use crate::runtime::guard::spent::time_left;
 use crate::runtime::guard::{Answer, AnswerScope, Grant, Permitted, Validated, Verdict};
 use crate::runtime::policy::{Decision, Judgement};
 use crate::tool::descriptor::CredentialStrategy;
@@ -87,7 +89,11 @@ impl Turn {
         let id = cx.world.next_id("apr_");
         let principal = &cx.resolved.principal;
         let expires_at = cx.world.now().saturating_add(cx.resolved.knobs.approval_expiry_ms);
-        let request = ApprovalRequest::new(id, &validated, judgement, principal, expires_at);
+        let rehearsal = self.slots.get(slot).rehearsal.clone();
+        let request = ApprovalRequest {
+            rehearsal: rehearsal.clone(),
+            ..ApprovalRequest::new(id, &validated, judgement, principal, expires_at)
+        };
         // Whoever is asked sees the arguments; the record keeps them only if it may.
         let logged = validated.resolved().tool().descriptor.observability.keeps_args();
         let fact = ApprovalRequested {
@@ -102,6 +108,7 @@ impl Turn {
             reasons: request.reasons.clone(),
             expires_at: Some(expires_at),
             options: request.options(),
+            rehearsal: rehearsal.map(|text| kept(text, logged, cx)),
         };
         cx.call(&call, fact);
         self.ledger.prompted(key, &call, self.round);
@@ -209,6 +216,9 @@ impl Turn {
             let reason = format!("the turn's budget of {spent} calls is spent");
             return self.deny(slot, Denier::Budget, reason, cx);
         }
+        if let Some(reason) = self.spent_too_much(slot, cx) {
+            return self.deny(slot, Denier::Budget, reason, cx);
+        }
         if let Some(reason) = self.no_turns_left(&tool, cx) {
             return self.deny(slot, Denier::Budget, reason, cx);
         }
@@ -229,7 +239,8 @@ impl Turn {
         let granted = permitted.validated().call_digest();
         let session = Arc::clone(cx.log.session());
         let ground = cx.resolved.environment.ground(&tool.descriptor);
-        match ready::prepare(permitted, granted, ground, (&session, &call)) {
+        let left = time_left(cx.log.journal.entries(), &call, cx.world.now());
+        match ready::prepare(permitted, granted, (ground, left), (&session, &call)) {
             Ok(ready) => {
                 self.started_calls += 1;
                 let server = cx.resolved.environment.called(&tool.descriptor).cloned();

@@ -61,6 +61,13 @@ impl Turn {
                     self.keep(slot, cx);
                 }
             }
+            Stage::Verifying { .. } => {
+                if let Stage::Verifying { ready, ran, left, checks } = self.slots.take(slot) {
+                    self.out.push(Effect::Abort(self.verifying(slot, &checks)));
+                    self.unlooked(slot, (ready, ran, left), checks, cx);
+                    self.keep(slot, cx);
+                }
+            }
             Stage::Observing { .. } => {
                 if let Stage::Observing { end, ready, left, ran } = self.slots.take(slot) {
                     self.out.push(Effect::Abort(self.ticket(slot, ran)));
@@ -86,8 +93,12 @@ impl Turn {
                 let ticket = self.ticket(slot, chain.ran);
                 self.out.push(Effect::Abort(ticket));
             }
-            Stage::Inspecting(_) => self.out.push(Effect::Abort(self.ticket(slot, 0))),
-            Stage::Rechecking(_) => self.out.push(Effect::Abort(self.ticket(slot, 1))),
+            Stage::Inspecting(_) | Stage::Rehearsing(_) => {
+                self.out.push(Effect::Abort(self.ticket(slot, 0)));
+            }
+            Stage::Rechecking(_) | Stage::Reviewing(..) => {
+                self.out.push(Effect::Abort(self.ticket(slot, 1)));
+            }
             _ => {}
         }
         let shown = format!("not started: {cause}");
@@ -129,7 +140,9 @@ impl Turn {
                     let tool = ready.permitted().validated().resolved().tool();
                     let blocked = (cx.steps.is_blocked)(cx.blocks, tool.id());
                     match (cx.steps.still_permitted)(&ready, cx.grants, now) {
-                        Ok(()) if !blocked => self.launch(slot, (ready, attempt + 1), None, cx),
+                        Ok(()) if !blocked && self.spent_too_much(slot, cx).is_none() => {
+                            self.launch(slot, (ready, attempt + 1), None, cx)
+                        }
                         _ => self.conclude(slot, ready, *ran, cx),
                     }
                 }

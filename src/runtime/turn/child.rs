@@ -6,13 +6,16 @@ use std::sync::Arc;
 use super::machine::{Lent, Turn, late};
 use super::slots::Ticket;
 use crate::base::bounded::bound;
+use crate::base::world::Millis;
 use crate::journal::Event;
-use crate::journal::event::call::{DelegateFinished, DelegateStarted};
+use crate::journal::event::call::{Budget, DelegateFinished, DelegateStarted, Spent};
 use crate::runtime::catalog::Registered;
 use crate::runtime::exec::Ready;
 use crate::runtime::exec::delegate::{
     DelegateBudget, DelegateRequest, DelegateResult, DelegateStatus, asked,
 };
+use crate::runtime::guard::spent::handed_on;
+use crate::runtime::policy::budget::INTENT;
 use crate::runtime::resolved::CompiledView;
 use crate::runtime::sandbox::adapter::{Adapter, Builtin};
 use crate::tool::descriptor::{ContextInheritance, Subagent};
@@ -89,6 +92,7 @@ impl Turn {
         }
         let mut tools = (cx.steps.delegated)(tool, &view.view);
         tools.retain(|id| !(cx.steps.is_blocked)(cx.blocks, id));
+        let (spent, cost_left) = self.used_up(&ticket.call, cx);
         let request = DelegateRequest {
             child: child_of(cx.log.session(), ticket),
             agent: subagent.agent_id.as_str().into(),
@@ -101,6 +105,8 @@ impl Turn {
             activated: self.activated.clone(),
             scopes: cx.resolved.principal.scopes.clone(),
             budget,
+            spent,
+            cost_left,
             return_summary: subagent.context_policy.return_summary,
             return_transcript: subagent.context_policy.return_transcript,
         };
@@ -119,13 +125,36 @@ impl Turn {
         let spent = self.spent_calls();
         let calls = cx.resolved.knobs.call_budget.map(|budget| budget.saturating_sub(spent));
         let now = cx.world.now();
-        let left = self.deadline.map_or(u64::MAX, |at| at.saturating_sub(now));
+        let of_intent = intended_until(cx);
+        let until = [self.deadline, of_intent].into_iter().flatten().min();
+        let left = until.map_or(u64::MAX, |at| at.saturating_sub(now));
         DelegateBudget {
             turns: subagent.budget.max_turns.min(self.turns_left(cx)),
             calls,
             tokens: subagent.budget.max_tokens,
             timeout_ms: ready.plan().timeout_ms.min(left),
         }
+    }
+
+    /// What a delegate finds used up of the budgets of rules, and what is left of the money that
+    /// the intent allows.
+    fn used_up(&self, call: &Arc<str>, cx: &Lent<'_>) -> (Vec<Spent>, Option<f64>) {
+        let of_rules = cx.resolved.rules.budgets().map(|(rule, budget)| budget.named(rule));
+        let limits = cx.resolved.intent.1.constraints.as_ref();
+        let most = limits.and_then(|limits| limits.max_cost_usd);
+        let of_intent = most.map(|most| Budget {
+            name: INTENT.to_owned(),
+            per: "turn".to_owned(),
+            cost_usd: Some(most),
+            ..Budget::default()
+        });
+        let turn = cx.log.turn().cloned();
+        let entries = cx.log.journal.entries();
+        let all = of_rules.chain(of_intent);
+        let mut spent = handed_on(entries, all, (&turn, call), &self.spent_above);
+        let money = spent.iter().position(|one| one.name == INTENT).map(|at| spent.remove(at));
+        let left = most.map(|most| (most - money.map_or(0.0, |it| it.cost_usd)).max(0.0));
+        (spent, left)
     }
 
     /// Nothing, what the user asked for, or the texts of the artifacts that the call points to.
@@ -158,7 +187,8 @@ impl Turn {
         self.started_calls = self.started_calls.saturating_add(result.calls);
         let child = child_of(cx.log.session(), ticket).to_string();
         let status = result.status.name().to_owned();
-        cx.call(&ticket.call, DelegateFinished { child, status });
+        let spent = result.spent.clone();
+        cx.call(&ticket.call, DelegateFinished { child, status, spent });
         match result.status {
             DelegateStatus::Cancelled => {
                 self.torn_down(ticket, "its turn was cancelled".to_owned(), cx);
@@ -166,6 +196,19 @@ impl Turn {
             _ => self.finished(ticket, result.into_ran(), cx),
         }
     }
+}
+
+/// When the time that the intent gives is up.
+pub(super) fn intended_until(cx: &Lent<'_>) -> Option<Millis> {
+    let deadline = cx.resolved.intent.1.constraints.as_ref()?.deadline_ms?;
+    Some(declared_at(cx).saturating_add(deadline))
+}
+
+/// When the intent of the present turn was declared.
+pub(super) fn declared_at(cx: &Lent<'_>) -> Millis {
+    let mut entries = cx.log.journal.entries().iter().rev();
+    let declared = entries.find(|entry| matches!(entry.event, Event::IntentDeclared(_)));
+    declared.map_or(0, |entry| entry.at)
 }
 
 /// The stored text of an artifact of this session.

@@ -24,6 +24,7 @@ use crate::runtime::exec::delegate::{
 };
 use crate::runtime::exec::mcp::Links;
 use crate::runtime::exec::{Acts, Workspace};
+use crate::runtime::guard::spent::all_spent;
 use crate::runtime::guard::{Approver, Envelope, Grants, Hook};
 use crate::runtime::policy::Principal;
 use crate::runtime::provider::Provider;
@@ -202,7 +203,12 @@ pub fn refusal(request: &DelegateRequest, (depth, known): (u32, bool)) -> Option
 
 /// The bundle of the session that delegates, narrowed to what its delegate is given.
 pub fn bundle(parent: &Resolved, request: &DelegateRequest) -> Resolved {
-    let (by, intent) = ("subagent".to_owned(), parent.intent.1.clone());
+    let (by, mut intent) = ("subagent".to_owned(), parent.intent.1.clone());
+    // Its time is its turn's; what is left of the money is told with the call.
+    if let Some(limits) = &mut intent.constraints {
+        limits.deadline_ms = limits.deadline_ms.map(|most| most.min(request.budget.timeout_ms));
+        limits.max_cost_usd = request.cost_left;
+    }
     let goal = request.goal.clone();
     let allowed: Vec<String> = request.tools.iter().map(ToString::to_string).collect();
     let budget = request.budget;
@@ -233,7 +239,8 @@ pub fn beginning(request: &DelegateRequest, bundle: &Resolved) -> (Turn, Input) 
     let envelope = Envelope { ingress: Some(INGRESS.to_owned()), ..Envelope::default() };
     let provider = Arc::clone(&request.agent);
     let first = Input::Begin { text: request.message(), envelope, provider };
-    (Turn::with(request.activated.within(&bundle.scoped())), first)
+    let activated = request.activated.within(&bundle.scoped());
+    (Turn::of_delegate(activated, request.spent.clone()), first)
 }
 
 /// What a delegate has spent of its tokens.
@@ -290,6 +297,7 @@ pub fn result(
         artifacts: artifacts.collect(),
         risk: starts.iter().filter_map(|start| start.effect_class).max(),
         calls: u32::try_from(starts.len()).unwrap_or(u32::MAX),
+        spent: records.last().map(|own| all_spent(own.entries())).unwrap_or_default(),
         fault,
     }
 }

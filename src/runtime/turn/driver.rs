@@ -16,6 +16,7 @@ use crate::base::world::{Millis, World};
 use crate::journal::Entry;
 use crate::runtime::BoxFuture;
 use crate::runtime::exec::mcp::Links;
+use crate::runtime::exec::rehearsal::{self, Rehearsal, Rehearsed};
 use crate::runtime::exec::{self, Acts, Delegate, Ended, Workspace};
 use crate::runtime::guard::{Approver, Hook, HookCall, HookVerdict};
 use crate::runtime::provider::Provider;
@@ -258,6 +259,15 @@ impl<'a> Others<'a> {
                 };
                 (Job::Under(under), Box::pin(future))
             }
+            Effect::Rehearse(ticket, rehearsal) => {
+                let (around, limit) = (self.around, self.hook_ms);
+                let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
+                let future = async move {
+                    let found = rehearsed(&rehearsal, (around, limit), &stopped).await;
+                    Input::Rehearsed(ticket, found)
+                };
+                (Job::Under(under), Box::pin(future))
+            }
             Effect::Start(ticket, ready, view) => {
                 let around = self.around;
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
@@ -306,6 +316,23 @@ async fn ask(
         return Input::Replied(Err(crate::runtime::provider::harness_fault(message)));
     };
     Input::Replied(provider.lock().await.reply(&payload).await)
+}
+
+/// A rehearsal that panics or takes as long as no hook may has found nothing.
+async fn rehearsed(
+    planned: &Rehearsal,
+    (around, limit): (exec::Around<'_>, u64),
+    stop: &Notify,
+) -> Rehearsed {
+    let nothing =
+        |why: String| Rehearsed { text: format!("the rehearsal failed: {why}"), lines: None };
+    tokio::select! {
+        biased;
+        found = caught(rehearsal::rehearse(planned, around, stop)) => found.unwrap_or_else(nothing),
+        () = async { tokio::time::sleep(Duration::from_millis(limit)).await } => {
+            nothing(format!("no end within {limit} ms"))
+        }
+    }
 }
 
 /// A hook that panics, takes too long or is not there has failed.

@@ -4,18 +4,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::control::Round;
-use super::machine::{Effect, Lent, Phase, Turn, late};
+use super::machine::{Effect, Lent, Phase, Turn, dropped, late};
 use super::reopen::Had;
 use super::schedule::Batch;
 use super::slots::{SlotEnd, Stage, Teardown, Ticket};
 use crate::base::digest::Digest;
-use crate::journal::Outcome;
 use crate::journal::event::call::{
-    ArtifactPersisted, AttemptFailed, ToolActivated, ToolCallSettled, ToolCallStarted, TornDown,
+    ArtifactPersisted, AttemptFailed, Check, ToolActivated, ToolCallSettled, ToolCallStarted,
+    TornDown,
 };
 use crate::journal::event::turn::{DispatchPlanned, StateUpdated};
 use crate::journal::outcome::{Blame, Denier, Fault};
 use crate::journal::receipt::Scope;
+use crate::journal::{Blobs, Outcome};
 use crate::runtime::catalog::Registered;
 use crate::runtime::evidence::pending::{self, Pending};
 use crate::runtime::evidence::settle::{Settling, logged, settle};
@@ -85,6 +86,7 @@ impl Turn {
         let other = match earlier {
             Stage::Queued(ready)
             | Stage::Rechecking(ready)
+            | Stage::Reviewing(ready, _)
             | Stage::Running { ready, .. }
             | Stage::Aborting { ready, .. }
             | Stage::Backoff { ready, .. } => ready,
@@ -110,6 +112,9 @@ impl Turn {
         if self.repeats(slot, ready.permitted().validated(), cx) {
             return;
         }
+        if let Some(reason) = self.spent_too_much(slot, cx) {
+            return self.deny(slot, Denier::Budget, reason, cx);
+        }
         let operands = self.operands(ready.permitted().validated());
         if !operands.is_empty() && self.slots.get(slot).asked {
             let ticket = self.ticket(slot, 1);
@@ -117,7 +122,7 @@ impl Turn {
             self.out.push(Effect::Inspect(ticket, operands));
             return;
         }
-        self.launch(slot, (ready, 1), None, cx);
+        self.review(slot, (ready, None), cx);
     }
 
     /// The file was read again: another content is not what was approved.
@@ -133,7 +138,7 @@ impl Turn {
             return;
         }
         if (cx.steps.same_operand)(ready.permitted().validated(), operand) {
-            return self.launch(slot, (ready, 1), operand, cx);
+            return self.review(slot, (ready, operand), cx);
         }
         let why = "the file is not any more as it was when the call was approved".to_owned();
         self.deny(slot, Denier::ApprovalMismatch, why, cx);
@@ -168,6 +173,8 @@ impl Turn {
             marker: ready.is_marked(),
             reads: names(&effects.reads),
             writes: [names(&effects.writes), names(&effects.deletes)].concat(),
+            verifiers: tool.descriptor.hooks.verifier.clone(),
+            rehearsal: self.slots.get(slot).rehearsal.as_deref().map(Blobs::name),
         };
         cx.call(&call, fact);
         self.ledger.started(&call);
@@ -187,6 +194,10 @@ impl Turn {
     /// A call ended by itself.
     pub(super) fn finished(&mut self, ticket: &Ticket, ran: Ran, cx: &mut Lent<'_>) {
         if !self.runs(ticket) {
+            if self.current(ticket) && self.slots.get(ticket.slot).stage.is_looked_at() {
+                let fact = dropped(Some(&ran), cx);
+                return self.again.push((Arc::clone(&ticket.call), fact));
+            }
             return late(ticket, Some(&ran), cx);
         }
         let (Stage::Running { ready, attempt, .. } | Stage::Aborting { ready, attempt, .. }) =
@@ -233,7 +244,14 @@ impl Turn {
         self.conclude(slot, ready, ran, cx);
     }
 
-    pub(super) fn conclude(&mut self, slot: usize, ready: Arc<Ready>, ran: Ran, cx: &mut Lent<'_>) {
+    /// A call has its result, and its verifiers have looked at it.
+    pub(super) fn concluded(
+        &mut self,
+        slot: usize,
+        (ready, ran): (Arc<Ready>, Ran),
+        checks: &[Check],
+        cx: &mut Lent<'_>,
+    ) {
         let call = self.slots.call(slot);
         self.ledger.ended(&call);
         let found = ran.activates.clone();
@@ -241,6 +259,8 @@ impl Turn {
         let session = Arc::clone(cx.log.session());
         let settling = Settling {
             redact: cx.steps.redact,
+            mask: cx.steps.mask,
+            checks,
             preview: cx.steps.preview,
             receipt_eligible: cx.steps.receipt_eligible,
             secrets: cx.secrets,
@@ -265,6 +285,9 @@ impl Turn {
         let kept = (&*call, cx.log.keep_result(&call, &shown));
         let (finished, pending) = pending::keep(settled, search, kept, &mut cx.log.journal);
         let event = cx.call(&call, finished);
+        for (_, fact) in self.again.extract_if(.., |(of, _)| *of == call) {
+            cx.call(&call, fact);
+        }
         let end = self.record_pending(slot, event, (pending, shown, &Had::default()), cx);
         let hooks = &tool.descriptor.hooks;
         let mut left: VecDeque<Arc<HookSpec>> =
@@ -274,7 +297,8 @@ impl Turn {
             left.extend(cx.resolved.hooks.global(Point::OnError));
             left.extend(cx.resolved.hooks.own(Point::OnError, &hooks.on_error));
         }
-        self.observe(slot, end, (ready, left, 0), cx);
+        let looked = u32::try_from(checks.len()).unwrap_or(u32::MAX);
+        self.observe(slot, end, (ready, left, looked), cx);
     }
 
     /// Records what follows the end of a call, as far as it is not recorded yet.

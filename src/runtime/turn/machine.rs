@@ -13,14 +13,14 @@ use super::slots::{Slots, Ticket};
 use super::steps::{Next, Steps};
 use crate::base::secret::SecretSet;
 use crate::base::world::{Millis, World};
-use crate::journal::event::call::LateResultDropped;
+use crate::journal::event::call::{LateResultDropped, Spent};
 use crate::journal::event::turn::{
     LoopStopped, LoopWarned, ModelReplied, ModelRequested, ModelSwitched, ProviderFault,
     SteeringReceived, TraceUpdated, TurnFinished, ViewCompiled,
 };
 use crate::runtime::dialect::proposed::scrub;
 use crate::runtime::dialect::{Dialect, Message, Payload, Reply, Transcript, payload};
-use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready};
+use crate::runtime::exec::{DelegateRequest, DelegateResult, Ran, Ready, Rehearsal, Rehearsed};
 use crate::runtime::guard::repeat::Ledger;
 use crate::runtime::guard::{Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict};
 use crate::runtime::resolved::{CompiledView, Resolved};
@@ -46,6 +46,8 @@ pub enum Input {
     Hooked(Ticket, HookVerdict),
     /// The file that a call would run was read; `None` when there is none.
     Inspected(Ticket, Option<crate::base::digest::Digest>),
+    /// What a call would do was found out.
+    Rehearsed(Ticket, Rehearsed),
     /// A person answered, by this channel.
     Answered(Answer, &'static str),
     /// A call ended by itself.
@@ -83,6 +85,8 @@ pub enum Effect {
     RunHook(Ticket, Box<HookCall>),
     /// Read the file that a call would run.
     Inspect(Ticket, Vec<String>),
+    /// Find out what a call would do, without doing it.
+    Rehearse(Ticket, Box<Rehearsal>),
     /// Ask a person.
     Prompt(Box<ApprovalRequest>),
     /// The question is moot.
@@ -217,15 +221,20 @@ pub struct Turn {
     pub(super) activated: ActivatedSet,
     /// Calls that are set aside for delegates, by the call that delegates.
     pub(super) lent: BTreeMap<Arc<str>, u32>,
+    /// What is used up of budgets by those above.
+    pub(super) spent_above: Vec<Spent>,
+    /// Results that came once more while verifiers looked at the first: recorded behind it.
+    pub(super) again: Vec<(Arc<str>, LateResultDropped)>,
     pub(super) message: Arc<str>,
     pub(super) direct: bool,
     pub(super) undoes: Option<Undoes>,
 }
 
 impl Turn {
-    /// A turn in which these deferred tools can be called from the start.
-    pub fn with(activated: ActivatedSet) -> Self {
-        Self { activated, ..Self::default() }
+    /// A turn of a delegate: these deferred tools can be called from the start, and so much is
+    /// used up of budgets already.
+    pub fn of_delegate(activated: ActivatedSet, spent_above: Vec<Spent>) -> Self {
+        Self { activated, spent_above, ..Self::default() }
     }
 
     /// What the user said at its beginning.
@@ -247,6 +256,7 @@ impl Turn {
             Input::Replied(_) => {}
             Input::Hooked(ticket, verdict) => self.hooked(&ticket, verdict, cx),
             Input::Inspected(ticket, operand) => self.inspected(&ticket, operand, cx),
+            Input::Rehearsed(ticket, found) => self.rehearsed(&ticket, &found, cx),
             Input::Answered(answer, channel) => self.answered(&answer, channel, cx),
             Input::Finished(ticket, ran) => self.finished(&ticket, ran, cx),
             Input::Delegated(ticket, result) => self.delegated(&ticket, *result, cx),
@@ -474,11 +484,17 @@ impl Turn {
 
 /// A result that belongs to nothing any more: a fact, and nothing else.
 pub(super) fn late(ticket: &Ticket, ran: Option<&Ran>, cx: &mut Lent<'_>) {
+    let fact = dropped(ran, cx);
+    cx.call(&ticket.call, fact);
+}
+
+/// What is recorded of a result that is late.
+pub(super) fn dropped(ran: Option<&Ran>, cx: &Lent<'_>) -> LateResultDropped {
     let digest = ran.map(|ran| {
         let output = cx.redact(&ran.output);
         crate::base::digest::Digest::of("result", output.as_bytes())
     });
-    cx.call(&ticket.call, LateResultDropped { result_digest: digest });
+    LateResultDropped { result_digest: digest }
 }
 
 /// A note for people; no law reads it.

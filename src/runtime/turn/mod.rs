@@ -6,6 +6,7 @@
 //! Replied(reply)              AbandonAsk
 //! Hooked(ticket, verdict)     RunHook(ticket, call)             -> hooks
 //! Inspected(ticket, digest)   Inspect(ticket, files)            -> workspace
+//! Rehearsed(ticket, found)    Rehearse(ticket, rehearsal)       -> exec, without effect
 //! Answered(answer)            Prompt(request), Withdraw(id)     -> approver
 //! Finished(ticket, ran)       Start(ticket, ready)              -> exec
 //! Delegated(ticket, result)   Delegate(ticket, request)         -> a session of its own
@@ -23,8 +24,8 @@
 //! inputs, in whatever order the work ends; it decides nothing.
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
-//! `begin`, `prepare` and `authority` (a call through the guards), `schedule` and `execute` (it
-//! runs), `child` (what a delegate is given), `cancel`, `block`, `control` (circles), `append`,
+//! `begin`, `prepare` and `authority` (a call through the guards), `review` (what a call
+//! would do), `schedule` and `execute` (it runs), `verify` (its result is looked at), `child` (what a delegate is given), `cancel`, `block`, `control` (circles), `append`,
 //! `pin`, `reopen` (a turn that outlived its process), then `driver` and `delegate` (a session
 //! inside a session).
 
@@ -43,9 +44,11 @@ pub mod machine;
 pub mod pin;
 mod prepare;
 pub mod reopen;
+mod review;
 pub mod schedule;
 pub mod slots;
 pub mod steps;
+mod verify;
 
 pub use cancel::LOOP_STOPPED;
 pub use machine::{Effect, Input, Turn, TurnEnd};

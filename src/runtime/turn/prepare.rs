@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::child::declared_at;
 use super::machine::{Effect, Lent, Phase, Turn};
 use super::pin::pin;
 use super::slots::{Chain, Slot, SlotEnd, Slots, Stage, Ticket};
@@ -20,7 +21,9 @@ use crate::runtime::dialect::transcript::AssistantCall;
 use crate::runtime::dialect::{Arguments, Proposed, RawCall};
 use crate::runtime::guard::Consent;
 use crate::runtime::guard::{HookCall, HookSpec, HookVerdict, Point, Resolved, Validated};
-use crate::runtime::policy::{Decision, PartJudgement};
+use crate::runtime::policy::budget::{budgets, cost_of};
+use crate::runtime::policy::{Decision, Judgement, PartJudgement};
+use crate::tool::descriptor::RedactionPolicy;
 use crate::tool::schema::ArgumentError;
 
 impl Turn {
@@ -58,7 +61,7 @@ impl Turn {
             facts.push((Arc::clone(&call), self.requested(&one)));
             let shown = assistant_call(&one);
             let stage = Stage::Proposed(Box::new(one), chain.clone());
-            slots.push(Slot { call, shown, stage, asked: false, unkept: None });
+            slots.push(Slot { call, shown, stage, asked: false, rehearsal: None, unkept: None });
         }
         let names = slots.iter().map(|slot| slot.call.to_string()).collect();
         self.slots = Slots::for_batch(slots);
@@ -75,7 +78,9 @@ impl Turn {
     /// Takes calls through the guards in their order. Whether all are through.
     pub(super) fn prepare(&mut self, cx: &mut Lent<'_>) -> bool {
         loop {
-            let waits = |stage: &Stage| matches!(stage, Stage::Hooking(..) | Stage::Inspecting(_));
+            let waits = |stage: &Stage| {
+                matches!(stage, Stage::Hooking(..) | Stage::Inspecting(_) | Stage::Rehearsing(_))
+            };
             if self.slots.find(waits).is_some() {
                 return false;
             }
@@ -124,6 +129,9 @@ impl Turn {
         match self.slots.take(ticket.slot) {
             Stage::Hooking(proposed, chain) if chain.ran == ticket.attempt => {
                 self.hook_said(ticket.slot, (proposed, chain), verdict, cx);
+            }
+            Stage::Verifying { ready, ran, left, checks } => {
+                self.checked(ticket, (ready, ran, left), (checks, verdict), cx);
             }
             Stage::Observing { end, ready, mut left, ran } if ran == ticket.attempt => {
                 if let Some(spec) = left.pop_front() {
@@ -301,14 +309,36 @@ impl Turn {
             judgement.decision = Decision::Deny;
             judgement.reasons.insert(0, why);
         }
+        let beyond = beyond.is_some();
+        match self.to_rehearse(&validated, &judgement, cx) {
+            Some(rehearsal) => self.rehearse(slot, (validated, judgement, beyond), rehearsal),
+            None => self.judged(slot, (validated, judgement, beyond), cx),
+        }
+    }
+
+    /// Records what policy said, and goes on with whoever has to be asked.
+    pub(super) fn judged(
+        &mut self,
+        slot: usize,
+        (validated, judgement, beyond): (Validated, Judgement, bool),
+        cx: &mut Lent<'_>,
+    ) {
+        let tool = Arc::clone(validated.resolved().tool());
+        let bundle = cx.resolved;
+        let declared = bundle.intent.1.constraints.as_ref().map_or(0, |_| declared_at(cx));
+        let budgets = budgets(&judgement, &bundle.rules, (&bundle.intent.1, declared));
+        let masked = tool.redaction() == RedactionPolicy::PersonalData;
         let fact = ToolPolicyChecked {
+            cost_usd: cost_of(&tool).filter(|_| !budgets.is_empty()),
+            budgets,
+            redaction: masked.then(|| "personal_data".to_owned()),
             decision: judgement.decision.name().to_owned(),
             reason: judgement.reason(),
             level: Some(tool.level),
             effect_class: Some(tool.class),
             rules: judgement.rules.clone(),
             call_digest: Some(validated.call_digest()),
-            intent: Some(if beyond.is_some() { "beyond" } else { "within" }.to_owned()),
+            intent: Some(if beyond { "beyond" } else { "within" }.to_owned()),
             line_argument: tool.descriptor.shell_line().map(str::to_owned),
             parts: judgement.parts.iter().map(PartJudgement::fact).collect(),
         };

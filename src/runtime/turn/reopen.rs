@@ -292,7 +292,8 @@ impl Turn {
         for slot in slots {
             let call = Arc::clone(&slot.shown.call);
             let Reopening { shown, asked, unkept, left: what } = slot;
-            open.push(Slot { call, shown, stage: Stage::Between, asked, unkept });
+            let stage = Stage::Between;
+            open.push(Slot { call, shown, stage, asked, rehearsal: None, unkept });
             left.push(what);
         }
         self.slots = Slots::for_batch(open);

@@ -114,13 +114,16 @@ pub fn on_cancel(stage: &Stage) -> OnCancel {
         Stage::Proposed(..)
         | Stage::Hooking(..)
         | Stage::Inspecting(_)
+        | Stage::Rehearsing(_)
         | Stage::Asking(..)
         | Stage::Queued(_)
         | Stage::Rechecking(_)
+        | Stage::Reviewing(..)
         | Stage::Held(_) => OnCancel::Close,
         Stage::Running { .. } => OnCancel::Abort,
         Stage::Aborting { .. }
         | Stage::Backoff { .. }
+        | Stage::Verifying { .. }
         | Stage::Observing { .. }
         | Stage::Settled(_)
         | Stage::Between => OnCancel::Keep,

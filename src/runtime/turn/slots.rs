@@ -6,10 +6,12 @@ use std::sync::Arc;
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::Outcome;
+use crate::journal::event::call::Check;
 use crate::runtime::dialect::Proposed;
 use crate::runtime::dialect::transcript::AssistantCall;
 use crate::runtime::exec::{Ran, Ready};
 use crate::runtime::guard::{ApprovalRequest, HookSpec, Validated};
+use crate::runtime::policy::Judgement;
 
 /// The end of one call, as the transcript will show it.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,12 +68,16 @@ pub enum Stage {
     Hooking(Box<Proposed>, Chain),
     /// The file it would run is being read.
     Inspecting(Box<Validated>),
+    /// What it would do is being found out.
+    Rehearsing(Box<(Validated, Judgement, bool)>),
     /// A person is asked.
     Asking(Box<Validated>, Box<ApprovalRequest>),
     /// It can start.
     Queued(Arc<Ready>),
     /// The file it will run is being read again.
     Rechecking(Arc<Ready>),
+    /// What it would do is being found out again.
+    Reviewing(Arc<Ready>, Option<Digest>),
     /// It runs.
     Running {
         /// The call.
@@ -101,6 +107,17 @@ pub enum Stage {
         /// What it left.
         ran: Box<Ran>,
     },
+    /// It ended; verifiers look at its result.
+    Verifying {
+        /// The call.
+        ready: Arc<Ready>,
+        /// Its result.
+        ran: Box<Ran>,
+        /// Verifiers still to run.
+        left: VecDeque<Arc<HookSpec>>,
+        /// What was found.
+        checks: Vec<Check>,
+    },
     /// It ended; hooks watch.
     Observing {
         /// Its end.
@@ -129,8 +146,14 @@ impl Stage {
             Self::Running { .. }
                 | Self::Aborting { .. }
                 | Self::Backoff { .. }
+                | Self::Verifying { .. }
                 | Self::Observing { .. }
         )
+    }
+
+    /// Whether verifiers look at its result.
+    pub fn is_looked_at(&self) -> bool {
+        matches!(self, Self::Verifying { .. })
     }
 
     /// Whether it stands in nobody's way.
@@ -155,6 +178,8 @@ pub struct Slot {
     pub stage: Stage,
     /// Whether a person was asked about it.
     pub asked: bool,
+    /// What it would do, as whoever was asked was shown it.
+    pub rehearsal: Option<Arc<str>>,
     /// Digest of its arguments, where they are not known any more.
     pub unkept: Option<Digest>,
 }

@@ -11,16 +11,19 @@ use super::schedule::{self, Batch, Dispatch, OnCancel};
 use super::slots::Stage;
 use crate::base::bounded::Bounded;
 use crate::base::digest::Digest;
+use crate::base::redact::mask_personal;
 use crate::base::secret::SecretSet;
 use crate::base::world::Millis;
+use crate::journal::event::call::Check;
 use crate::journal::outcome::{Fault, Unavailability};
 use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::{Dialect, Proposed, RawCall, Reply, TextRules};
-use crate::runtime::evidence::settle::Redact;
+use crate::runtime::evidence::settle::{Mask, Redact};
 use crate::runtime::evidence::{preview, settle};
-use crate::runtime::exec::Ready;
+use crate::runtime::exec::{Ready, Rehearsed};
 use crate::runtime::guard::permit::Accept;
 use crate::runtime::guard::repeat::{self, CallKey, DuplicateScope, Ledger, Repeat};
+use crate::runtime::guard::spent::{self, OverBudget};
 use crate::runtime::guard::{
     Envelope, Grant, Grants, HookSpec, HookVerdict, Resolved, Validated, approval, delivery, grant,
     resolve, validate,
@@ -31,6 +34,7 @@ use crate::runtime::view::compile::MayExpose;
 use crate::runtime::view::{ActivatedSet, Blocks, View, delegated};
 use crate::tool::id::ToolId;
 use crate::tool::intent::Intent;
+use crate::tool::risk::Level;
 use crate::tool::schema::ArgumentError;
 
 /// The decisions.
@@ -62,6 +66,10 @@ pub struct Steps {
     pub consented: fn(&Grants, &grant::Consent) -> bool,
     /// Step 5h: what an answer means.
     pub accept_approval: Accept,
+    /// Step 5h: whether a budget is used up; how when it is.
+    pub over_budget: OverBudget,
+    /// Step 5h: whether a change is so large that somebody looks at it first.
+    pub large_change: fn(&Rehearsed, &Registered, &Knobs) -> Option<String>,
     /// Step 5j: the earlier call that this one repeats.
     pub duplicate: fn(&Ledger, (CallKey, &str), u32, DuplicateScope) -> Option<Arc<str>>,
     /// Step 6: how ready calls run.
@@ -74,10 +82,16 @@ pub struct Steps {
     pub still_permitted: fn(&Ready, &Grants, Millis) -> Result<(), schedule::Void>,
     /// Step 7: whether the file that would run now is the one that was approved.
     pub same_operand: fn(&Validated, Option<Digest>) -> bool,
+    /// Step 7: whether what a call would do is what was shown to whoever confirmed it.
+    pub same_rehearsal: fn(&str, &str) -> bool,
     /// Step 7: when a failed attempt is tried again.
     pub retry: fn(&Registered, &Fault, u32, Millis) -> Option<Millis>,
     /// Step 7: what a cancellation does to a call.
     pub on_cancel: fn(&Stage) -> OnCancel,
+    /// Step 8: what a verifier's word means.
+    pub check: fn(&HookSpec, &HookVerdict) -> Check,
+    /// Step 8: takes personal data out of a text.
+    pub mask: Mask,
     /// Step 8: what returns to the model.
     pub preview: fn(&str, &str, usize) -> Bounded,
     /// Step 8: whether a result may have a receipt.
@@ -124,14 +138,19 @@ impl Steps {
         standing_grant: grant::standing,
         consented: Grants::consented,
         accept_approval: approval::accept,
+        over_budget: spent::over_budget,
+        large_change,
         duplicate: repeat::duplicate,
         plan_dispatch: schedule::plan_dispatch,
         conflict: schedule::conflict,
         is_blocked: Blocks::holds,
         still_permitted: schedule::still_permitted,
         same_operand: Validated::is_bound_to,
+        same_rehearsal: |shown, found| shown == found,
         retry: schedule::retry,
         on_cancel: schedule::on_cancel,
+        check,
+        mask: mask_personal,
         preview: preview::preview,
         receipt_eligible: settle::receipt_eligible,
         redact,
@@ -152,6 +171,30 @@ fn hook_blocks(spec: &HookSpec, verdict: &HookVerdict) -> Option<String> {
         HookVerdict::Cancel { reason } => Some(reason.clone()),
         HookVerdict::Failed { why } => Some(format!("the guard hook failed: {why}")),
     }
+}
+
+/// A verifier passes a result or does not; one that fails has not passed it. What an observer finds
+/// is a warning.
+fn check(spec: &HookSpec, verdict: &HookVerdict) -> Check {
+    let message = match verdict {
+        HookVerdict::Pass => None,
+        HookVerdict::Cancel { reason } => Some(reason.clone()),
+        HookVerdict::Rewrite { .. } => Some("a verifier rewrites nothing".to_owned()),
+        HookVerdict::Failed { why } => Some(format!("it failed: {why}")),
+    };
+    let result = match (&message, spec.observer) {
+        (None, _) => "pass",
+        (Some(_), true) => "warn",
+        (Some(_), false) => "fail",
+    };
+    Check { name: spec.name.clone(), result: result.to_owned(), message }
+}
+
+/// A change of the workspace (L2) of as many lines as the knob says.
+fn large_change(found: &Rehearsed, tool: &Registered, knobs: &Knobs) -> Option<String> {
+    let (lines, most) = (found.lines?, knobs.confirm_diff_lines?);
+    let large = tool.level == Level::L2 && lines >= most;
+    large.then(|| format!("it changes {lines} lines, and {most} or more are looked at first"))
 }
 
 fn append_order(slots: usize) -> Vec<usize> {

@@ -17,6 +17,7 @@ mod available;
 mod block;
 mod dispatch;
 mod evidence;
+mod governed;
 mod guard;
 mod lifecycle;
 mod limits;

@@ -119,7 +119,7 @@ fn every_mutant_is_caught_wherever_it_finds_a_place_in_a_witness() {
 }
 
 /// Whole sessions: every mutant finds a place in at least one of them.
-const SESSIONS: [&str; 6] = [SESSION, STOPPED, GUARDED, CIRCLING, QUIET, LINED];
+const SESSIONS: [&str; 7] = [SESSION, STOPPED, GUARDED, CIRCLING, QUIET, LINED, BOUND];
 
 /// Two turns with everything in them, as a whole session looks.
 const SESSION: &str = "open c r max=40 -z; cat a,b,c; user; view a,b,c -d; model; \
@@ -144,6 +144,14 @@ const LINED: &str = "open; cat a; user; view a; model; req 1 a, 2 a; line 1 ls~&
     val 1; pol 1 ask; part 1 allow; part 1 ask; ask 1; yes 1; box 1; val 2; pol 2 allow; \
     part 2 allow; box 2; run 1; fin 1 ok; set 1 succeeded; run 2; fin 2 ok; set 2 succeeded; \
     app 1,2; view a; model; say done; end";
+
+/// A turn with budgets, verifiers, a rehearsal and personal data.
+const BOUND: &str = "open; cat a,b,c; user; view a,b,c; model; req 1 a, 2 b, 3 c; val 1; \
+    pol 1 allow rule=r; bound 1 r calls=2 usd=3 until=9000 cost=1; masks 1; box 1; val 2; \
+    pol 2 strong_ask class=destructive; ask 2 strong; would 2 w; yes 2 strong; box 2; val 3; \
+    pol 3 allow; masks 3; box 3; run 1; verifies 1 guard; hook 1 verify pass; fin 1 ok; cost 1 1; \
+    set 1 succeeded text=[personal:email]; run 2 class=destructive; again 2 w; fin 2 ok; \
+    set 2 succeeded; run 3; fin 3 failed; set 3 failed; app 1,2,3; view a; model; say done; end";
 
 /// A turn in which nothing that a tool says may be logged.
 const QUIET: &str = "open; cat a,b; user; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; box 1; \

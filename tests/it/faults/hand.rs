@@ -9,7 +9,7 @@ use proofmark::journal::Journal;
 use proofmark::journal::event::call::ObservedEffects;
 use proofmark::journal::event::turn::SessionOpened;
 use proofmark::runtime::dialect::{Payload, Reply, Transcript};
-use proofmark::runtime::exec::{Ran, Ready};
+use proofmark::runtime::exec::{Ran, Ready, Rehearsed};
 use proofmark::runtime::guard::{
     Answer, ApprovalRequest, Envelope, Grants, HookCall, HookVerdict, Verdict,
 };
@@ -108,11 +108,13 @@ impl Hand {
             grants: &mut self.grants,
             blocks: &mut self.blocks,
         };
+        let mut rehearsals = Vec::new();
         for effect in self.turn.step(input, &mut lent) {
             assert_eq!(self.end, None, "{effect:?} is wanted after the end");
             match effect {
                 Effect::Ask(_, payload) => self.asked.push(payload),
                 Effect::RunHook(ticket, call) => self.hooks.push((ticket, *call)),
+                Effect::Rehearse(ticket, planned) => rehearsals.push((ticket, planned)),
                 Effect::Inspect(ticket, _) => self.looks.push(ticket),
                 Effect::Prompt(request) => self.prompts.push(*request),
                 Effect::Withdraw(id) => self.withdrawn.push(id),
@@ -122,6 +124,10 @@ impl Hand {
                 Effect::AbandonAsk | Effect::Wake(_) | Effect::Block(..) | Effect::Delegate(..) => {
                 }
             }
+        }
+        for (ticket, planned) in rehearsals {
+            let found = Rehearsed { text: planned.words(), lines: None };
+            self.give(Input::Rehearsed(ticket, found));
         }
         if self.end.is_some() {
             self.log.set_turn(None);

@@ -40,9 +40,18 @@ pub async fn run(
     broker: &Broker,
     stop: &Notify,
 ) -> Ended {
-    let plan = ready.plan();
     let descriptor = &ready.permitted().validated().resolved().tool().descriptor;
-    let words = match words(descriptor, plan, ready.args()) {
+    execute((descriptor, ready.plan(), ready.args()), workspace, broker, stop).await
+}
+
+/// Runs a descriptor's command as a plan says, with these arguments.
+pub(super) async fn execute(
+    (descriptor, plan, args): (&Descriptor, &Plan, &Value),
+    workspace: &Mutex<Workspace>,
+    broker: &Broker,
+    stop: &Notify,
+) -> Ended {
+    let words = match words(descriptor, plan, args) {
         Ok(words) => words,
         Err(fault) => return fault,
     };
@@ -56,7 +65,7 @@ pub async fn run(
         Err(message) => return failed(Blame::Operator, "credential", message),
     };
     let with = (plan, broker.secrets());
-    let stdin = execution.stdin.as_ref().and_then(|name| ready.args().get(name)).map(text);
+    let stdin = execution.stdin.as_ref().and_then(|name| args.get(name)).map(text);
     let stdin = stdin.as_ref().map(String::as_bytes);
     let given = Given { words: &words, stdin, root: &root, handed };
     let ended = match &plan.confined {

@@ -155,7 +155,11 @@ fn params(session: &str, request: &ApprovalRequest) -> Value {
         EffectClass::Destructive => "delete",
     };
     let because = printable(&request.reasons.join("; "));
-    let words = format!("{}\nbecause: {because}", printable(&request.summary));
+    let would = request.rehearsal.as_ref().map_or_else(String::new, |text| {
+        let lines: Vec<_> = text.lines().map(printable).collect();
+        format!("\nit would do this:\n{}", lines.join("\n"))
+    });
+    let words = format!("{}\nbecause: {because}{would}", printable(&request.summary));
     let options: Vec<Value> = options(request)
         .into_iter()
         .map(|(id, name, kind)| json!({"optionId": id, "name": printable(&name), "kind": kind}))
@@ -252,7 +256,8 @@ mod tests {
         assert_eq!((&call["status"], &call["kind"]), (&json!("pending"), &json!("other")));
         assert_eq!(call["rawInput"], json!({"to": "ann@example.org\u{202e}\u{9b}2J"}));
         let text = call.pointer("/content/0/content/text");
-        let words = "mail.send (external): Does it.\nbecause: L4 is visible outside";
+        let words = "mail.send (external): Does it.\nbecause: L4 is visible outside\n\
+                     it would do this:\n--- a/x\\u{202e}\n+++ b/x";
         assert_eq!(text, Some(&json!(words)));
         let kinds = |strong| {
             let all = params("s1", &request("apr_1", strong))["options"].clone();

@@ -28,6 +28,7 @@ pub fn question(request: &ApprovalRequest) -> Value {
         "strong": request.strong,
         "options": request.options(),
         "expiresAt": request.expires_at,
+        "rehearsal": request.rehearsal,
     })
 }
 
@@ -65,6 +66,7 @@ pub(super) mod sample {
             strong,
             offered,
             expires_at: 5_000,
+            rehearsal: Some("--- a/x\u{202e}\n+++ b/x".into()),
         }
     }
 }

@@ -102,6 +102,10 @@ fn words(request: &ApprovalRequest, number: u32) -> String {
         format!("  because    {}", request.reasons.join("; ")),
         format!("  who        {}{tenant}, scopes: {}", principal.id, scopes.join(" ")),
     ];
+    if let Some(would) = &request.rehearsal {
+        lines.push("  it would do this:".to_owned());
+        lines.extend(would.lines().map(|line| format!("    {line}")));
+    }
     if request.strong {
         lines.push(format!("  type {} to confirm, or no", request.tool));
     } else {
@@ -227,6 +231,9 @@ mod tests {
           arguments  {"to":"ann@example.org\u{202e}\u{9b}2J"}
           because    L4 is visible outside
           who        dev, scopes: s1
+          it would do this:
+            --- a/x\u{202e}
+            +++ b/x
           yes, once: this call with these arguments
           session: calls of mail.send at this version by dev in this session
           always: calls of mail.send at this version by dev for 30 days
@@ -237,6 +244,9 @@ mod tests {
           arguments  {"to":"ann@example.org\u{202e}\u{9b}2J"}
           because    L4 is visible outside
           who        dev, scopes: s1
+          it would do this:
+            --- a/x\u{202e}
+            +++ b/x
           type mail.purge to confirm, or no
         "#);
     }
