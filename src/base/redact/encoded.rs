@@ -25,6 +25,8 @@ pub(in crate::base) fn encoded(value: &str) -> Vec<String> {
         out.extend([own.to_owned(), own.replace('+', "-").replace('/', "_")]);
     }
     out.retain(|one| one.len() >= LEAST);
+    out.sort_unstable();
+    out.dedup();
     out
 }
 

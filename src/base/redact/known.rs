@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::escapes::Views;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use memchr::memchr2_iter;
 
 /// The spellings to look for. They are sought in what a text says as well as in how it is
 /// spelled, so that no escaped form needs to be listed.
@@ -12,6 +13,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 pub(in crate::base) struct Known {
     spellings: Arc<[String]>,
     finders: Option<Finders>,
+    shortest: usize,
     longest: usize,
 }
 
@@ -32,12 +34,22 @@ impl Finders {
     }
 }
 
+/// Whether a text may hold characters that are escaped by their numbers: a letter, a digit or a
+/// sign of an alphabet is escaped in no other way.
+fn has_numbers(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr2_iter(b'\\', b'%', bytes)
+        .any(|at| bytes[at] == b'%' || matches!(bytes.get(at + 1), Some(b'u' | b'x')))
+}
+
 impl Known {
     /// Builds the search; no spelling may be empty.
     pub(in crate::base) fn new(spellings: Vec<String>) -> Self {
         let finders = (!spellings.is_empty()).then(|| Finders::new(&spellings)).flatten();
-        let longest = spellings.iter().map(String::len).max().unwrap_or_default();
-        Self { spellings: spellings.into(), finders, longest }
+        let lengths = || spellings.iter().map(String::len);
+        let (shortest, longest) = (lengths().min(), lengths().max());
+        let (shortest, longest) = (shortest.unwrap_or_default(), longest.unwrap_or_default());
+        Self { spellings: spellings.into(), finders, shortest, longest }
     }
 
     /// Bytes of the longest spelling.
@@ -47,15 +59,17 @@ impl Known {
 
     /// Whether there is any in the text.
     pub(super) fn is_in(&self, text: &str) -> bool {
-        self.finders.as_ref().is_some_and(|finders| finders.any.is_match(text))
+        let long = text.len() >= self.shortest;
+        long && self.finders.as_ref().is_some_and(|finders| finders.any.is_match(text))
     }
 
     /// Whether there is any in what the text says, at any depth of escaping.
     pub(in crate::base) fn is_behind(&self, text: &str) -> bool {
-        // A letter, a digit or a sign of an alphabet is escaped by its number alone.
-        let numbers = || ["\\u", "\\x", "%"].iter().any(|mark| text.contains(mark));
-        self.is_in(text)
-            || (numbers() && Views::of(text).each(text).any(|(_, said, _)| self.is_in(said)))
+        // What a text says is never longer than its spelling.
+        text.len() >= self.shortest
+            && (self.is_in(text)
+                || (has_numbers(text)
+                    && Views::of(text).each(text).any(|(_, said, _)| self.is_in(said))))
     }
 
     /// Where they stand; those that overlap are one range.
