@@ -237,6 +237,7 @@ fn act(entry: &ActEntry) -> Act {
         delay_ms: entry.delay_ms,
         deaf: entry.deaf,
         writes: entry.undeclared.clone(),
+        cost_usd: entry.cost_usd,
         output: entry.output.clone(),
         fault: entry.fault.as_ref().map(|fault| (fault.code.clone(), fault.message.clone())),
         fate: match (entry.hang, entry.panic) {

@@ -253,6 +253,9 @@ pub struct ActEntry {
     /// A resource that it is seen to write, such as `api:elsewhere`.
     #[schemars(regex(pattern = r"^[a-z][a-z_]*:.+$"))]
     pub undeclared: Option<String>,
+    /// What it is seen to cost, in US dollars.
+    #[schemars(range(min = 0.0))]
+    pub cost_usd: Option<f64>,
 }
 
 /// How a simulated tool fails.

@@ -31,7 +31,10 @@ pub fn tool(tool: &Tool, swarm: &mut Swarm, choices: &mut dyn Choices) -> Act {
         return Act::Ends(failed("flaky"), End::Bad);
     }
     if swarm.strikes(Kind::ToolFails, 4, choices) {
-        let partial = Ran { output: "half of it".to_owned(), ..failed("exit_status") };
+        let tells = tool.name == "gauge.read" && swarm.strikes(Kind::ToolTells, 2, choices);
+        let told = if tells { "told ann@example.org alone" } else { "exit_status it was" };
+        let partial = Ran::failed(Blame::Tool, "exit_status", told.to_owned());
+        let partial = Ran { output: "half of it".to_owned(), ..partial };
         return Act::Ends(partial, End::Bad);
     }
     if swarm.strikes(Kind::ToolPanics, 8, choices) {

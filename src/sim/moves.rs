@@ -372,10 +372,14 @@ impl Seat {
             Mode::Flavours(_) | Mode::Script(_) => table.choices.pick(2) == 1,
         };
         if faster {
-            let name = ready.permitted().validated().resolved().tool().id().as_str();
+            let tool = ready.permitted().validated().resolved().tool();
+            let name = tool.id().as_str();
+            // No verifier looks any more, and what none has seen has not passed.
+            let unseen = cancelled && !tool.descriptor.hooks.verifier.is_empty();
+            let end = if unseen { End::Bad } else { End::Good };
             let ran = Ran::ok(format!("{name} was faster"), super::explore::seen());
             let structured = (name == "order.show").then(|| serde_json::json!({"total": 1}));
-            return self.ended(ticket, Ran { structured, ..ran }, End::Good);
+            return self.ended(ticket, Ran { structured, ..ran }, end);
         }
         if let Some(told) = self.told.get_mut(&ticket.call) {
             told.end = Some(if cancelled { End::Torn } else { End::Bad });

@@ -8,7 +8,7 @@ use proofmark::base::bounded::Bounded;
 use proofmark::eval::grade::Verdict;
 use proofmark::runtime::evidence::preview::preview;
 use proofmark::runtime::guard::approval::{Acceptance, accept};
-use proofmark::runtime::guard::{Verdict as Said, grant};
+use proofmark::runtime::guard::{HookVerdict, Verdict as Said, grant};
 use proofmark::runtime::policy::{self, Decision, Judgement, decide};
 use proofmark::runtime::resolved::Knobs;
 use proofmark::runtime::turn::schedule;
@@ -258,11 +258,47 @@ fn of_intent_and_grants() -> Vec<Sabotage> {
     ]
 }
 
+fn of_governance() -> Vec<Sabotage> {
+    vec![
+        (
+            "budgets have no bottom",
+            Steps { over_budget: |_, _, _| None, ..REAL },
+            "budget-counts-*",
+            "law budgets-kept broken: more calls started than `two-posters` allows",
+        ),
+        (
+            "no change is large",
+            Steps { large_change: |_, _, _| None, ..REAL },
+            "large-change-*",
+            "where 1 are expected",
+        ),
+        (
+            "it is not looked at again",
+            Steps { same_rehearsal: |_, _| true, ..REAL },
+            "destruction-that-has-become-another-does-not-run",
+            "law runs-as-rehearsed broken: the call would do something else than was confirmed",
+        ),
+        (
+            "verifiers have no say",
+            Steps { check: |spec, _| (REAL.check)(spec, &HookVerdict::Pass), ..REAL },
+            "verifier-refuses-a-result",
+            "law verified-before-success broken: a success that `second-reader` did not pass",
+        ),
+        (
+            "people's data returns",
+            Steps { mask: |text| Cow::Borrowed(text), ..REAL },
+            "personal-data-*",
+            "law personal-data-masked broken: what is shown holds personal data",
+        ),
+    ]
+}
+
 fn all() -> Vec<Sabotage> {
     let word = [of_policy(), of_answers(), of_intent_and_grants()].concat();
     let said = [of_replies(), of_names(), of_arguments()].concat();
     let kept = [of_hooks(), of_repeats(), of_loops()].concat();
-    [of_evidence(), of_order(), word, said, kept, of_dispatch(), of_ends()].concat()
+    let beside = of_governance();
+    [of_evidence(), of_order(), word, said, kept, beside, of_dispatch(), of_ends()].concat()
 }
 
 #[test]

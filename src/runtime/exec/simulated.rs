@@ -26,6 +26,8 @@ pub struct Act {
     pub deaf: bool,
     /// A resource that it is seen to write, declared or not.
     pub writes: Option<String>,
+    /// What it is seen to cost, in US dollars.
+    pub cost_usd: Option<f64>,
     /// What it answers: a text, or a structure; what its descriptor says when absent.
     pub output: Option<Value>,
     /// How it fails, by code and message.
@@ -95,7 +97,11 @@ pub async fn run(ready: &Ready, broker: &Broker, acts: &Acts, stop: &Notify) -> 
     let written = act.output.as_ref().or(tool.descriptor.execution.simulated_output.as_ref());
     let ran = answer(written, tool.id(), broker);
     let fault = act.fault.map(|(code, message)| Fault { blame: Blame::Tool, code, message });
-    let effects = ObservedEffects { writes: act.writes.into_iter().collect(), ..ran.effects };
+    let effects = ObservedEffects {
+        writes: act.writes.into_iter().collect(),
+        cost_usd: act.cost_usd,
+        ..ran.effects
+    };
     Ended::Ran(Box::new(Ran { fault, effects, ..ran }))
 }
 

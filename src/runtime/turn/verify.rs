@@ -21,7 +21,12 @@ impl Turn {
         let tool = ready.permitted().validated().resolved().tool();
         let mut left: VecDeque<Arc<HookSpec>> = hooks.global(Point::Verify).collect();
         left.extend(hooks.own(Point::Verify, &tool.descriptor.hooks.verifier));
-        self.look_at(slot, (ready, Box::new(ran), left), Vec::new(), cx);
+        let ended = (ready, Box::new(ran), left);
+        match self.cancelled {
+            // What came while it was torn down is not looked at any more.
+            Some(_) => self.unlooked(slot, ended, Vec::new(), cx),
+            None => self.look_at(slot, ended, Vec::new(), cx),
+        }
     }
 
     fn look_at(

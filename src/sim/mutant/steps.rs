@@ -13,7 +13,7 @@ use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::{Arguments, Dialect, RawCall, Reply, TextRules};
 use crate::runtime::guard::approval::{Acceptance, accept};
 use crate::runtime::guard::repeat::Repeat;
-use crate::runtime::guard::{Verdict, resolve, validate};
+use crate::runtime::guard::{HookVerdict, Verdict, resolve, validate};
 use crate::runtime::policy::{self, Decision, Judgement, Principal, Rules};
 use crate::runtime::turn::control::{LoopVerdict, Round, loop_guard};
 use crate::runtime::turn::schedule::{Dispatch, OnCancel, on_cancel};
@@ -214,6 +214,12 @@ const TABLE: &[StepMutant] = mutants! {
         }
         "blind-to-blocks" ["blocked-never-runs"] { is_blocked: |_, _| false }
         "agree-to-every-server" ["consent-before-server"] { consented: |_, _| true }
+        "spend-without-end" ["budgets-kept"] { over_budget: |_, _, _| None }
+        "run-what-was-not-shown" ["runs-as-rehearsed"] { same_rehearsal: |_, _| true }
+        "verifiers-have-no-say" ["verified-before-success"] {
+            check: |spec, _| (Steps::REAL.check)(spec, &HookVerdict::Pass)
+        }
+        "show-people" ["personal-data-masked"] { mask: |text| Cow::Borrowed(text) }
         "find-nothing" ["activation-grants-nothing", "oracle"] {
             activate: |_, found, _| found.to_vec()
         }
