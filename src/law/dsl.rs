@@ -48,7 +48,7 @@
 //! | `loop W`, `stuck 1 [of=2]` | LoopStopped, RepeatStopped |
 //! | `steer W`, `patch [1] [bad]` | SteeringReceived, StateUpdated (bad: no object) |
 //! | `anon CLAUSE`, `seq N`, `cause N` | without its call; the next number; the last cause |
-//! | `hook 1 POINT VERDICT [observer]` | HookRan of `guard` at `before`, `verify`, `after`, `error` |
+//! | `hook 1 POINT VERDICT [observer]` | HookRan of `guard` at `before`, `verify`, `after` or so |
 //! | `dup 2 of=1 [scope=S]`, `repeat 2 of=1` | DuplicateDropped, RepeatStopped |
 //! | `pattern 1 W` | LoopWarned about the call |
 //! | `issue G a [class=C] [until=N] [to=P] [as=S] [from=1] [version=W]` | GrantIssued |

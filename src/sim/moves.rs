@@ -134,7 +134,7 @@ impl Seat {
             Job::Torn(ticket, ready, cancelled) => {
                 Some(self.torn(ticket, &ready, cancelled, table))
             }
-            Job::Late(ticket, ran) => Some(Input::Finished(ticket, ran)),
+            Job::Late(ticket, ran) => Some(Input::Finished(ticket, *ran)),
             Job::Back(ticket, result, end) => Some(self.returned(ticket, result, end)),
         }
     }
@@ -346,7 +346,7 @@ impl Seat {
             }
             Act::Ends(ran, end) => {
                 if table.swarm.strikes(Kind::ToolTwice, 4, table.choices) {
-                    self.jobs.push(Job::Late(ticket.clone(), ran.clone()));
+                    self.jobs.push(Job::Late(ticket.clone(), Box::new(ran.clone())));
                 }
                 Some(self.ended(ticket, ran, end))
             }

@@ -40,7 +40,7 @@ pub(super) enum Job {
     Prompt(Box<ApprovalRequest>, u8),
     Run(Ticket, Arc<Ready>, Arc<CompiledView>, bool),
     Torn(Ticket, Arc<Ready>, bool),
-    Late(Ticket, Ran),
+    Late(Ticket, Box<Ran>),
     /// A delegate is back; what that must mean.
     Back(Ticket, Box<DelegateResult>, End),
 }

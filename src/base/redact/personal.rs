@@ -83,7 +83,7 @@ fn email(candidate: &str) -> Option<Range<usize>> {
     let start = local.len() - local.trim_start_matches(['.', '\'', '-']).len();
     let local = &local[start..];
     let named = !local.is_empty() && !local.ends_with('.') && local != "git";
-    named.then(|| start..candidate.len())
+    named.then_some(start..candidate.len())
 }
 
 fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> + '_ {
@@ -102,7 +102,7 @@ fn card(candidate: &str) -> Option<Range<usize>> {
         })
         .sum();
     let varied = digits(candidate).any(|digit| Some(digit) != digits(candidate).next());
-    (sum % 10 == 0 && varied).then(|| 0..candidate.len())
+    (sum.is_multiple_of(10) && varied).then_some(0..candidate.len())
 }
 
 /// The check digits of ISO 13616: the number, its first four characters put last and letters
@@ -127,7 +127,7 @@ fn social_security(candidate: &str) -> Option<Range<usize>> {
     let mut parts = candidate.split('-');
     let (area, group, serial) = (parts.next()?, parts.next()?, parts.next()?);
     let given = area != "000" && area != "666" && !area.starts_with('9');
-    (given && group != "00" && serial != "0000").then(|| 0..candidate.len())
+    (given && group != "00" && serial != "0000").then_some(0..candidate.len())
 }
 
 /// At most the fifteen digits of E.164.

@@ -121,14 +121,9 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
     };
     let eligible = (cx.receipt_eligible)(fault.as_ref());
     let receipt = cx.key.filter(|_| eligible).map(|key| receipt::issue(key, cx.scope, facts()));
-    let body = match (&fault, policy.expose_output_to_model) {
-        (Some(fault), _) => failure_text(fault, output),
-        (None, OutputExposure::None) => preview::NOT_SHOWN.to_owned(),
-        (None, OutputExposure::Structured) => {
-            let structured = ran.structured.as_ref().map(Value::to_string);
-            structured.map_or_else(|| output.to_owned(), |text| clean(&text))
-        }
-        (None, OutputExposure::Preview | OutputExposure::Full) => output.to_owned(),
+    let body = match &fault {
+        Some(fault) => failure_text(fault, output),
+        None => exposed(policy.expose_output_to_model, (output, ran.structured.as_ref()), &clean),
     };
     let suffix = receipt.as_ref().map(receipt::suffix).unwrap_or_default();
     let limit = preview::limit(policy, cx.max_tool_result_chars);
@@ -165,6 +160,19 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
         outcome: fault.map_or(Outcome::Succeeded, |fault| Outcome::Failed { fault }),
         shown: shown.text.into(),
         cut: shown.cut,
+    }
+}
+
+/// As much of a success as its tool exposes.
+fn exposed(
+    exposure: OutputExposure,
+    (output, structured): (&str, Option<&Value>),
+    clean: &dyn Fn(&str) -> String,
+) -> String {
+    match (exposure, structured) {
+        (OutputExposure::None, _) => preview::NOT_SHOWN.to_owned(),
+        (OutputExposure::Structured, Some(value)) => clean(&value.to_string()),
+        _ => output.to_owned(),
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::control::{LoopVerdict, Round};
+use super::judge::missing_consent;
 use super::machine::{Effect, Lent, Turn, trace};
-use super::prepare::missing_consent;
 use super::review::kept;
 use super::slots::Stage;
 use crate::journal::Outcome;

@@ -1,12 +1,16 @@
-//! What a cancellation, a stopped loop and the clock do to calls.
+//! What a cancellation, a stopped loop and the clock do to calls, and what becomes of results that
+//! come too late.
 
 use super::machine::{Effect, Lent, Phase, Turn, TurnEnd};
 use super::prepare::record_hook;
 use super::schedule::OnCancel;
-use super::slots::{Stage, Teardown};
+use super::slots::{Stage, Teardown, Ticket};
+use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::Outcome;
+use crate::journal::event::call::LateResultDropped;
 use crate::journal::event::turn::{CancelAcknowledged, CancelRequested};
+use crate::runtime::exec::Ran;
 use crate::runtime::guard::HookVerdict;
 
 /// Why calls of a stopped loop never start.
@@ -157,4 +161,19 @@ impl Turn {
             _ => {}
         }
     }
+}
+
+/// A result that belongs to nothing any more: a fact, and nothing else.
+pub(super) fn late(ticket: &Ticket, ran: Option<&Ran>, cx: &mut Lent<'_>) {
+    let fact = dropped(ran, cx);
+    cx.call(&ticket.call, fact);
+}
+
+/// What is recorded of a result that is late.
+pub(super) fn dropped(ran: Option<&Ran>, cx: &Lent<'_>) -> LateResultDropped {
+    let digest = ran.map(|ran| {
+        let output = cx.redact(&ran.output);
+        Digest::of("result", output.as_bytes())
+    });
+    LateResultDropped { result_digest: digest }
 }

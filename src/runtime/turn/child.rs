@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::machine::{Lent, Turn, late};
+use super::cancel::late;
+use super::machine::{Lent, Turn};
 use super::slots::Ticket;
 use crate::base::bounded::bound;
 use crate::base::world::Millis;

@@ -240,16 +240,7 @@ impl<'a> Others<'a> {
                 };
                 (job, Box::pin(future))
             }
-            Effect::RunHook(ticket, call) => {
-                let hook = self.hooks.get(&call.hook).cloned();
-                let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
-                let limit = self.hook_ms;
-                let future = async move {
-                    let verdict = hooked(hook, &call, limit, &stopped).await;
-                    Input::Hooked(ticket, verdict)
-                };
-                (Job::Under(under), Box::pin(future))
-            }
+            Effect::RunHook(ticket, call) => self.look(ticket, call, Arc::clone(&stop)),
             Effect::Inspect(ticket, files) => {
                 let workspace = self.around.workspace;
                 let under = ticket.clone();
@@ -259,15 +250,7 @@ impl<'a> Others<'a> {
                 };
                 (Job::Under(under), Box::pin(future))
             }
-            Effect::Rehearse(ticket, rehearsal) => {
-                let (around, limit) = (self.around, self.hook_ms);
-                let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
-                let future = async move {
-                    let found = rehearsed(&rehearsal, (around, limit), &stopped).await;
-                    Input::Rehearsed(ticket, found)
-                };
-                (Job::Under(under), Box::pin(future))
-            }
+            Effect::Rehearse(ticket, planned) => self.rehearse(ticket, planned, Arc::clone(&stop)),
             Effect::Start(ticket, ready, view) => {
                 let around = self.around;
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
@@ -303,6 +286,36 @@ impl<'a> Others<'a> {
             | Effect::Return(_) => return None,
         };
         Some(Work { job, stop, below, future })
+    }
+
+    fn look(
+        &self,
+        ticket: Ticket,
+        call: Box<HookCall>,
+        stop: Arc<Notify>,
+    ) -> (Job, BoxFuture<'a, Input>) {
+        let (hook, limit) = (self.hooks.get(&call.hook).cloned(), self.hook_ms);
+        let under = ticket.clone();
+        let future = async move {
+            let verdict = hooked(hook, &call, limit, &stop).await;
+            Input::Hooked(ticket, verdict)
+        };
+        (Job::Under(under), Box::pin(future))
+    }
+
+    fn rehearse(
+        &self,
+        ticket: Ticket,
+        planned: Box<Rehearsal>,
+        stop: Arc<Notify>,
+    ) -> (Job, BoxFuture<'a, Input>) {
+        let (around, limit) = (self.around, self.hook_ms);
+        let under = ticket.clone();
+        let future = async move {
+            let found = rehearsed(&planned, (around, limit), &stop).await;
+            Input::Rehearsed(ticket, found)
+        };
+        (Job::Under(under), Box::pin(future))
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::cancel::{dropped, late};
 use super::control::Round;
-use super::machine::{Effect, Lent, Phase, Turn, dropped, late};
+use super::machine::{Effect, Lent, Phase, Turn};
 use super::reopen::Had;
 use super::schedule::Batch;
 use super::slots::{SlotEnd, Stage, Teardown, Ticket};

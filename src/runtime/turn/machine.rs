@@ -482,21 +482,6 @@ impl Turn {
     }
 }
 
-/// A result that belongs to nothing any more: a fact, and nothing else.
-pub(super) fn late(ticket: &Ticket, ran: Option<&Ran>, cx: &mut Lent<'_>) {
-    let fact = dropped(ran, cx);
-    cx.call(&ticket.call, fact);
-}
-
-/// What is recorded of a result that is late.
-pub(super) fn dropped(ran: Option<&Ran>, cx: &Lent<'_>) -> LateResultDropped {
-    let digest = ran.map(|ran| {
-        let output = cx.redact(&ran.output);
-        crate::base::digest::Digest::of("result", output.as_bytes())
-    });
-    LateResultDropped { result_digest: digest }
-}
-
 /// A note for people; no law reads it.
 pub(super) fn trace(cx: &mut Lent<'_>, summary: &str) {
     cx.fact(TraceUpdated { summary: summary.to_owned() });

@@ -116,13 +116,6 @@ impl Turn {
         let why = "what it would do is not any more what was shown when it was approved".to_owned();
         self.deny(slot, Denier::ApprovalMismatch, why, cx);
     }
-
-    /// Why a call would use up more of a budget than there is.
-    pub(super) fn spent_too_much(&self, slot: usize, cx: &mut Lent<'_>) -> Option<String> {
-        let call = self.slots.call(slot);
-        let state = (self.spent_above.as_slice(), cx.world.now());
-        (cx.steps.over_budget)(cx.log.journal.entries(), &call, state)
-    }
 }
 
 /// The name of a text that is kept beside the journal, or only named where it may not be.

@@ -5,7 +5,7 @@ use super::seal::seal;
 use super::{Altered, Mutant, all};
 use crate::base::digest::Digest;
 use crate::base::secret::Secret;
-use crate::journal::event::call::{ReceiptIssued, SurfaceEmitted};
+use crate::journal::event::call::{ReceiptIssued, SurfaceEmitted, ToolPolicyChecked};
 use crate::journal::event::turn::TraceUpdated;
 use crate::journal::receipt::{Scope, compute};
 use crate::journal::{Blobs, Entry, Event};
@@ -164,8 +164,8 @@ pub(super) fn broken(findings: &[Finding]) -> Vec<&'static str> {
     broken.map(|finding| finding.law).collect()
 }
 
-/// Harmless alterations by name: a later clock (answers keep their time, which must stay before
-/// the expiry), another session name (receipts are issued anew for it where the key is known, else
+/// Harmless alterations by name: a later clock (deadlines move with it; answers keep their time,
+/// which must stay before the expiry), another session name (receipts are issued anew for it where the key is known, else
 /// kept, since nobody can verify them), and events that say nothing about a call's end.
 pub(super) fn decoys(
     entries: &[Entry],
@@ -180,6 +180,11 @@ pub(super) fn decoys(
     let later = altered(&|entry| {
         if !matches!(entry.event, Event::ApprovalGranted(_)) {
             entry.at = entry.at.saturating_add(1000);
+        }
+        if let Some(fact) = ToolPolicyChecked::of_mut(&mut entry.event) {
+            for deadline in fact.budgets.iter_mut().filter_map(|one| one.deadline.as_mut()) {
+                *deadline = deadline.saturating_add(1000);
+            }
         }
     });
     let renamed = altered(&|entry| {
