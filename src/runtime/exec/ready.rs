@@ -71,8 +71,8 @@ fn carries(args: &Value, name: &str) -> bool {
     }
 }
 
-/// Resolves the plan, which gives no more milliseconds than are `left`, and sets the approval marker
-/// on calls that a person approved.
+/// Resolves the plan, which gives no more milliseconds than are `left`, and sets the approval
+/// marker on calls that a person approved.
 ///
 /// # Errors
 /// The call back, and what cannot be enforced.

@@ -24,10 +24,10 @@
 //! inputs, in whatever order the work ends; it decides nothing.
 //!
 //! Reading order: `steps` (every decision), `slots` (where a call can stand), `machine` (the turn),
-//! `begin`, `prepare`, `judge` and `authority` (a call through the guards), `review` (what a call would do),
-//! `schedule` and `execute` (it runs), `verify` (its result is looked at), `child` (what a delegate
-//! is given), `cancel`, `block`, `control` (circles), `append`, `pin`, `reopen` (a turn that
-//! outlived its process), then `driver` and `delegate` (a session inside a session).
+//! `begin`, `prepare`, `judge` and `authority` (a call through the guards), `review` (what a call
+//! would do), `schedule` and `execute` (it runs), `verify` (its result is looked at), `child` (what
+//! a delegate is given), `cancel`, `block`, `control` (circles), `append`, `pin`, `reopen` (a turn
+//! that outlived its process), then `driver` and `delegate` (a session inside a session).
 
 pub mod append;
 mod authority;

@@ -165,8 +165,9 @@ pub(super) fn broken(findings: &[Finding]) -> Vec<&'static str> {
 }
 
 /// Harmless alterations by name: a later clock (deadlines move with it; answers keep their time,
-/// which must stay before the expiry), another session name (receipts are issued anew for it where the key is known, else
-/// kept, since nobody can verify them), and events that say nothing about a call's end.
+/// which must stay before the expiry), another session name (receipts are issued anew for it where
+/// the key is known, else kept, since nobody can verify them), and events that say nothing about a
+/// call's end.
 pub(super) fn decoys(
     entries: &[Entry],
     blobs: &Blobs,
