@@ -214,10 +214,11 @@ fn ambient_access_goes_through_doors() {
 
 #[test]
 fn file_access_stays_at_the_edges() {
-    // `connect` looks at /proc to see whether a process group is gone; the sandbox makes folders
+    // `group` looks at /proc to see whether a process group is gone; the sandbox makes folders
     // for limits, covers what is blocked, builds a root, writes out the files of a skill and looks
     // for what interprets a script.
     let edges = [
+        "src/base/group.rs",
         "src/runtime/exec/seen.rs",
         "src/runtime/exec/workspace.rs",
         "src/runtime/sandbox/blocked.rs",
@@ -227,7 +228,6 @@ fn file_access_stays_at_the_edges() {
         "src/runtime/sandbox/child/room.rs",
         "src/runtime/sandbox/needs.rs",
         "src/runtime/sandbox/package.rs",
-        "src/runtime/mcp/connect.rs",
         "src/runtime/catalog/store.rs",
         "src/eval/read.rs",
         "src/eval/scaffold/write.rs",

@@ -1,8 +1,8 @@
 //! Words without domain: canonical text, digests, bounds, secrets, positions in files, the world.
 //!
 //! Nothing here knows what a tool is. Reading order: `digest`, `canon`, `problem`, `document`,
-//! `secret`, `redact`, `media`, `percent`, `bounded`, `jsonl`, `locate`, `world`, `choice`,
-//! `yaml`.
+//! `secret`, `redact`, `media`, `percent`, `bounded`, `jsonl`, `locate`, `world`, `group`,
+//! `choice`, `yaml`.
 
 pub mod bounded;
 pub mod canon;
@@ -10,6 +10,7 @@ pub mod caught;
 pub mod choice;
 pub mod digest;
 pub mod document;
+pub mod group;
 pub mod jsonl;
 pub mod locate;
 pub mod media;

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::{Launch, McpError};
+use crate::base::group;
 use crate::base::world::{Stopwatch, env_var};
 
 /// The variables that a server gets from the calling process.
@@ -280,9 +281,7 @@ impl Server {
             return false;
         }
         let leader_gone = !matches!(self.child.try_wait(), Ok(None));
-        let group_gone =
-            rustix::process::test_kill_process_group(self.group) == Err(rustix::io::Errno::SRCH);
-        self.gone = leader_gone && (group_gone || only_zombies(self.group));
+        self.gone = leader_gone && group::is_gone(self.group);
         !self.gone
     }
 
@@ -300,26 +299,6 @@ impl Drop for Server {
         }
         self.stderr_task.abort();
     }
-}
-
-/// Whether all that is left of the group has ended and waits for its parent to notice, which in a
-/// container without an init process never happens. Known on Linux only.
-pub(super) fn only_zombies(group: Pid) -> bool {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return false };
-    let mut members = 0_usize;
-    for entry in entries.flatten() {
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-        // `pid (name) state ppid pgrp …`; the name may contain anything.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let (state, pgrp) = (fields.next(), fields.nth(1));
-        if pgrp.and_then(|pgrp| pgrp.parse().ok()) == Some(group.as_raw_nonzero().get()) {
-            members += 1;
-            if !matches!(state, Some("Z" | "X")) {
-                return false;
-            }
-        }
-    }
-    members > 0
 }
 
 /// How a child ended, if it has. It is not reaped, so that its number is not given to another one.

@@ -8,7 +8,6 @@ use rustix::process::Pid;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use super::connect::only_zombies;
 use super::{Deadlines, Launch, Listing, McpError, list_tools};
 
 /// What every fake server can use. It notes its process id, which is that of its group.
@@ -108,12 +107,9 @@ async fn number(path: &Path) -> i32 {
     }
 }
 
-/// Whether a process group has no members that run; whoever adopted one that was killed may not
-/// have noticed yet.
+/// Whether a process group has no members that run.
 pub(super) fn is_gone(group: i32) -> bool {
-    let group = Pid::from_raw(group).unwrap();
-    let signal = rustix::process::test_kill_process_group(group);
-    signal == Err(rustix::io::Errno::SRCH) || only_zombies(group)
+    crate::base::group::is_gone(Pid::from_raw(group).unwrap())
 }
 
 /// Lists a fake server, checks that it left nobody behind, and says how long all of it took.
