@@ -90,8 +90,12 @@ impl fmt::Debug for Digest {
     }
 }
 
+/// As text; as bytes where nobody reads it.
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !serializer.is_human_readable() {
+            return serializer.serialize_bytes(&self.0);
+        }
         let mut text = [0_u8; PREFIX.len() + 64];
         text[..PREFIX.len()].copy_from_slice(PREFIX.as_bytes());
         for (pair, byte) in text[PREFIX.len()..].chunks_exact_mut(2).zip(self.0) {

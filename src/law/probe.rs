@@ -60,6 +60,11 @@ impl<'t> Serializer for Probe<'t> {
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
 
+    /// A digest is no place for a text, and facts are full of them: they come as bytes.
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
     no_text! {
         serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32,
         serialize_i64: i64, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32,
