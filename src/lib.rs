@@ -4,6 +4,7 @@
 //!  L6  cli
 //!  L5  report
 //!  L4  eval     sim     manager            (siblings: none imports another)
+//!      replicate                           (other people's outputs; knows base alone)
 //!  L3  runtime         law                  (siblings: law must not know the runtime)
 //!  L2  journal         lint                 (siblings: neither imports the other)
 //!  L1  tool
@@ -23,6 +24,7 @@ pub mod journal;
 pub mod law;
 pub mod lint;
 pub mod manager;
+pub mod replicate;
 pub mod report;
 pub mod runtime;
 pub mod sim;

@@ -13,6 +13,7 @@ pub mod lint;
 pub mod output;
 mod recorded;
 pub mod registry;
+pub mod replicate;
 pub mod run;
 pub mod schema;
 pub mod show;
@@ -65,6 +66,8 @@ enum Command {
     Mutants(laws::MutantsArgs),
     /// Simulate sessions by the thousand and look for violations
     Sim(sim::SimArgs),
+    /// Score other people's recorded outputs under their own rules, against published verdicts
+    Replicate(replicate::ReplicateArgs),
     /// Print the JSON Schema of a file format
     Schema(schema::SchemaArgs),
 }
@@ -84,6 +87,7 @@ impl Command {
             Self::Laws(args) => args.format,
             Self::Mutants(args) => args.format,
             Self::Sim(args) => args.format,
+            Self::Replicate(args) => args.format,
             Self::Chat(_) => Format::Human,
             Self::Lint(args) => args.format(),
             Self::Schema(_) => Format::Json,
@@ -128,6 +132,7 @@ pub fn main() -> Exit {
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),
         Command::Sim(args) => sim::sim(&args, &mut output),
+        Command::Replicate(args) => replicate::replicate(&args, &mut output),
         Command::Schema(args) => schema::schema(&args, &mut output),
     };
     match result {

@@ -45,6 +45,7 @@ mod redaction;
 mod registry;
 mod registry_disk;
 mod regressions;
+mod replicate;
 mod resume;
 mod resume_guards;
 mod resume_simulated;
