@@ -30,10 +30,12 @@ use crate::report::account as report;
 use crate::runtime::BoxFuture;
 use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::Message;
+use crate::runtime::evidence::receipt::ReceiptKey;
 use crate::runtime::guard::approver::Refusing;
 use crate::runtime::guard::door::back_channel::BackChannel;
 use crate::runtime::guard::door::terminal::{Terminal, Typed, typed};
 use crate::runtime::guard::{Approver, Envelope};
+use crate::runtime::resolved::Resolved;
 use crate::runtime::session::{Parts, Session};
 use crate::runtime::surface::{Emission, Surface};
 use crate::runtime::turn::driver::Watch;
@@ -56,6 +58,9 @@ pub struct ChatArgs {
     /// Write the journal here; nothing that is there is replaced
     #[arg(long)]
     journal: Option<PathBuf>,
+    /// Receipt what succeeds, under a key of this session that is left in this key store
+    #[arg(long)]
+    receipts: Option<PathBuf>,
 }
 
 /// A front door of approval.
@@ -88,7 +93,11 @@ pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
     let mut record = Record::open(args.journal.as_deref())?;
     let keys = typed(tokio::io::BufReader::new(tokio::io::stdin()));
     let (approver, work) = runtime.block_on(door(args.approvals, &keys, output))?;
-    let mut session = Session::open(parts(suite, &case, approver, values));
+    let parts = parts(suite, &case, approver, values);
+    let mut session = Session::open(match &args.receipts {
+        Some(folder) => receipted(parts, folder)?,
+        None => parts,
+    });
     let talk = async {
         tokio::select! {
             biased;
@@ -204,6 +213,17 @@ fn parts(
         }
     };
     Parts { approver, sinks: vec![Box::new(shown)], ..parts }
+}
+
+/// Success is receipted under a key of this session's own, which is left in a key store.
+fn receipted(parts: Parts, folder: &Path) -> Result<Parts, CliError> {
+    let failed = |why: String| CliError::Environment(format!("no key for receipts: {why}"));
+    let word = || unguessable().map_err(failed);
+    let (id, key) = (format!("chat-{}", &word()?[..16]), [word()?, word()?].concat());
+    super::receipt::keep(folder, &id, &key).map_err(|error| failed(error.to_string()))?;
+    let receipt_key = Some(ReceiptKey { id, key: Secret::new(key) });
+    let resolved = Arc::new(Resolved { receipt_key, ..Resolved::clone(&parts.resolved) });
+    Ok(Parts { resolved, ..parts })
 }
 
 type Opened = (Box<dyn Approver>, BoxFuture<'static, String>);

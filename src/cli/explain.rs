@@ -1,8 +1,7 @@
 //! `proofmark explain CALL`: what a journal says of one call.
 
 use std::fs;
-use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
@@ -11,10 +10,8 @@ use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::recorded::{is_record, load};
+use super::recorded::load_any;
 use crate::base::printable::printable;
-use crate::eval::read::{read, shown};
-use crate::journal::{Entry, format};
 use crate::law::account::pick::{Known, NotFound};
 use crate::law::account::{Account, account};
 use crate::report::account as report;
@@ -51,7 +48,7 @@ pub struct ExplainArgs {
 /// When there is no such journal, or no such call in it; then nothing is explained.
 pub fn explain(args: &ExplainArgs, output: &mut Output) -> Result<Exit, CliError> {
     let path = source(args)?;
-    let entries = entries(&path)?;
+    let (entries, _) = load_any(&path)?;
     let found = Known::of(&entries).find(&args.call, args.case.as_deref());
     let found = found.map_err(|why| missing(args, &why))?;
     let own = entries.iter().filter(|entry| *entry.session == *found.session);
@@ -91,16 +88,6 @@ fn source(args: &ExplainArgs) -> Result<PathBuf, CliError> {
             Ok(record(args.reports.join(latest.trim())))
         }
     }
-}
-
-/// The entries of a journal, or of all journals of a run.
-fn entries(path: &Path) -> Result<Vec<Entry>, CliError> {
-    let text = read(path).map_err(|problem| vec![problem])?;
-    if is_record(Box::new(Cursor::new(text.as_bytes()))).unwrap_or_default() {
-        return Ok(load(path)?.entries);
-    }
-    let (entries, problems) = format::read(&shown(path), &text);
-    if problems.is_empty() { Ok(entries) } else { Err(problems.into()) }
 }
 
 fn missing(args: &ExplainArgs, why: &NotFound) -> CliError {

@@ -11,6 +11,7 @@ mod kept;
 pub mod laws;
 pub mod lint;
 pub mod output;
+pub mod receipt;
 mod recorded;
 pub mod registry;
 pub mod replicate;
@@ -60,6 +61,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Judge a journal by the laws
     Check(check::CheckArgs),
+    /// Verify receipts under the keys of a store
+    Receipt(receipt::ReceiptArgs),
     /// The table of laws
     Laws(laws::LawsArgs),
     /// Faults that the laws must catch
@@ -90,6 +93,7 @@ impl Command {
             Self::Replicate(args) => args.format,
             Self::Chat(_) => Format::Human,
             Self::Lint(args) => args.format(),
+            Self::Receipt(args) => args.format(),
             Self::Schema(_) => Format::Json,
         }
     }
@@ -129,6 +133,7 @@ pub fn main() -> Exit {
         Command::Lint(args) => lint::lint(&args, &mut output),
         Command::Explain(args) => explain::explain(&args, &mut output),
         Command::Check(args) => check::check(&args, &mut output),
+        Command::Receipt(args) => receipt::receipt(&args, &mut output),
         Command::Laws(args) => laws::laws(&args, &mut output),
         Command::Mutants(args) => laws::mutants(&args, &mut output),
         Command::Sim(args) => sim::sim(&args, &mut output),

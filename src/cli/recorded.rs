@@ -1,7 +1,7 @@
 //! The record of a run, `run.jsonl`, read back: the journals of its trials and the texts beside
 //! them.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Cursor};
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -85,6 +85,20 @@ pub(super) fn load(path: &Path) -> Result<Recorded, Vec<Problem>> {
     }
     let recorded = Recorded { entries, blobs, complete };
     if problems.is_empty() { Ok(recorded) } else { Err(problems) }
+}
+
+/// The entries of a journal, or of all journals of a run, with the texts that stand beside them.
+///
+/// # Errors
+/// All lines that cannot be read.
+pub(super) fn load_any(path: &Path) -> Result<(Vec<Entry>, Blobs), Vec<Problem>> {
+    let text = read(path).map_err(|problem| vec![problem])?;
+    if is_record(Box::new(Cursor::new(text.as_bytes()))).unwrap_or_default() {
+        let Recorded { entries, blobs, .. } = load(path)?;
+        return Ok((entries, blobs));
+    }
+    let (entries, problems) = format::read(&shown(path), &text);
+    if problems.is_empty() { Ok((entries, Blobs::default())) } else { Err(problems) }
 }
 
 fn blob(object: &Map<String, Value>) -> Option<(Digest, String)> {

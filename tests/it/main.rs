@@ -41,6 +41,7 @@ mod metatool;
 mod played;
 mod policy;
 mod prompts;
+mod receipt;
 mod redaction;
 mod registry;
 mod registry_disk;
