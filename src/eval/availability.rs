@@ -14,7 +14,7 @@ use crate::base::problem::Problem;
 use crate::runtime::catalog::{Registered, Registry};
 use crate::runtime::view::Availability;
 use crate::runtime::view::activation::{self, ADAPTER, search_tool};
-use crate::runtime::view::availability::{Deferred, McpPolicy, RiskCap, server};
+use crate::runtime::view::availability::{Deferred, McpPolicy, RiskCap, TrustCaps, server};
 use crate::runtime::view::group::{Group, GroupMode, Keyword, is_mcp};
 use crate::runtime::view::pattern::Pattern;
 use crate::tool::descriptor::{Descriptor, SourceType};
@@ -78,6 +78,10 @@ pub struct RiskCapEntry {
     /// The strictest effect class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect_class: Option<EffectClass>,
+    /// The highest level by how far a tool's source is trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "TrustCaps")]
+    pub trust: Option<TrustCaps>,
 }
 
 /// Which MCP servers and tools may be used; a list that is left out bounds nothing.
@@ -210,8 +214,9 @@ pub(super) fn read(
     if let Some(policy) = keys.mcp_policy {
         read.mcp.push(reader.mcp_policy(policy));
     }
-    if let Some(RiskCapEntry { level, effect_class }) = keys.risk_cap {
-        read.risk_cap = read.risk_cap.tightest(RiskCap { level, effect_class });
+    if let Some(RiskCapEntry { level, effect_class, trust }) = keys.risk_cap {
+        let trust = trust.unwrap_or_default();
+        read.risk_cap = read.risk_cap.tightest(RiskCap { level, effect_class, trust });
     }
     read
 }

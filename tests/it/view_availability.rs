@@ -15,7 +15,7 @@ use proofmark::runtime::exec::search;
 use proofmark::runtime::resolved::Resolved;
 use proofmark::runtime::view::Blocks;
 use proofmark::runtime::view::activation::search_tool;
-use proofmark::runtime::view::availability::{Deferred, McpPolicy, RiskCap};
+use proofmark::runtime::view::availability::{Deferred, McpPolicy, RiskCap, TrustCaps};
 use proofmark::runtime::view::compile::MAY_EXPOSE;
 use proofmark::runtime::view::group::{Group, GroupMode, Keyword};
 use proofmark::runtime::view::pattern::Pattern;
@@ -94,7 +94,7 @@ fn the_scope_keeps_tools_out_by_name_server_risk_and_run() {
         McpPolicy { deny: patterns(&["git.log"]), tools: Some(patterns(&["*"])), servers: None };
     check(git(), policy(deny), "- git.log: mcp: the MCP policy denies it");
     let cap = |level, effect_class| Availability {
-        risk_cap: RiskCap { level, effect_class },
+        risk_cap: RiskCap { level, effect_class, ..RiskCap::default() },
         ..Availability::default()
     };
     let write = || tool("t.x", "L2", "");
@@ -102,6 +102,17 @@ fn the_scope_keeps_tools_out_by_name_server_risk_and_run() {
     check(write(), cap(Some(Level::L1), None), "- t.x: risk: level L2 is above the cap L1");
     let class = "- t.x: risk: effect class write is above the cap read";
     check(write(), cap(None, Some(EffectClass::Read)), class);
+    let trust = TrustCaps { untrusted: Some(Level::L1), ..TrustCaps::default() };
+    let strangers = || Availability {
+        risk_cap: RiskCap { trust, ..RiskCap::default() },
+        ..Availability::default()
+    };
+    let of =
+        |level, trust: &str| tool("t.x", level, &format!("provenance: {{trustLevel: {trust}}}"));
+    check(of("L2", "third_party"), strangers(), "+ t_x");
+    check(of("L1", "untrusted"), strangers(), "+ t_x");
+    let capped = "- t.x: risk: level L2 is above the cap L1 of untrusted sources";
+    check(of("L2", "untrusted"), strangers(), capped);
     let narrowed = |lists: &[&[&str]]| Availability {
         narrowing: lists.iter().map(|list| patterns(list)).collect(),
         ..Availability::default()
@@ -173,7 +184,7 @@ fn mailbox() -> Scene {
             group("knowledge", &["wiki.*"], &["wiki", "handbook"]),
         ],
         deferred: vec![Deferred::Source(SourceType::Mcp), Deferred::Tools(Pattern::new("file.w*"))],
-        risk_cap: RiskCap { level: Some(Level::L4), effect_class: None },
+        risk_cap: RiskCap { level: Some(Level::L4), ..RiskCap::default() },
         ..Availability::default()
     };
     scene

@@ -63,7 +63,7 @@ prop_compose! {
             mcp: policies.into_iter().map(|(server, tools, deny)| McpPolicy {
                 servers: server.map(|name| BTreeSet::from([name])), tools, deny,
             }).collect(),
-            risk_cap: RiskCap { level: levels.get(cap).copied(), effect_class: None },
+            risk_cap: RiskCap { level: levels.get(cap).copied(), ..RiskCap::default() },
         }
     }
 }

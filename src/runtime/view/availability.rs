@@ -5,11 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::activation::is_search;
 use super::group::{Group, Matched, is_mcp};
 use super::pattern::{self, Pattern};
 use crate::runtime::catalog::Registered;
-use crate::tool::descriptor::SourceType;
+use crate::tool::descriptor::{SourceType, TrustLevel};
 use crate::tool::effect::EffectClass;
 use crate::tool::risk::Level;
 
@@ -55,6 +58,52 @@ pub struct RiskCap {
     pub level: Option<Level>,
     /// The strictest effect class.
     pub effect_class: Option<EffectClass>,
+    /// The highest level by how far a tool's source is trusted.
+    pub trust: TrustCaps,
+}
+
+/// The highest level that tools of a source may have; no bound where it is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend("minProperties" = 1))]
+pub struct TrustCaps {
+    /// Of this program's own tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Level")]
+    pub first_party: Option<Level>,
+    /// Of the workspace's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Level")]
+    pub workspace: Option<Level>,
+    /// Of somebody who is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Level")]
+    pub third_party: Option<Level>,
+    /// Of everybody else: what is imported from a list or a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Level")]
+    pub untrusted: Option<Level>,
+}
+
+impl TrustCaps {
+    /// The cap of sources that are trusted so far, and what they are called.
+    fn of(self, trust: TrustLevel) -> Option<(Level, &'static str)> {
+        let (cap, name) = match trust {
+            TrustLevel::FirstParty => (self.first_party, "first-party"),
+            TrustLevel::Workspace => (self.workspace, "workspace"),
+            TrustLevel::ThirdParty => (self.third_party, "third-party"),
+            TrustLevel::Untrusted => (self.untrusted, "untrusted"),
+        };
+        cap.map(|cap| (cap, name))
+    }
+}
+
+/// The smaller of two bounds.
+fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 impl Availability {
@@ -111,15 +160,16 @@ impl RiskCap {
     /// The stricter of both, part by part.
     #[must_use]
     pub fn tightest(self, other: Self) -> Self {
-        fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-            match (a, b) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            }
-        }
+        let (one, two) = (self.trust, other.trust);
         Self {
             level: least(self.level, other.level),
             effect_class: least(self.effect_class, other.effect_class),
+            trust: TrustCaps {
+                first_party: least(one.first_party, two.first_party),
+                workspace: least(one.workspace, two.workspace),
+                third_party: least(one.third_party, two.third_party),
+                untrusted: least(one.untrusted, two.untrusted),
+            },
         }
     }
 
@@ -127,6 +177,10 @@ impl RiskCap {
     pub(super) fn refuses(self, tool: &Registered) -> Option<String> {
         if let Some(cap) = self.level.filter(|cap| tool.level > *cap) {
             return Some(format!("level {} is above the cap {cap}", tool.level));
+        }
+        let of_source = self.trust.of(tool.descriptor.provenance.trust_level);
+        if let Some((cap, name)) = of_source.filter(|(cap, _)| tool.level > *cap) {
+            return Some(format!("level {} is above the cap {cap} of {name} sources", tool.level));
         }
         let cap = self.effect_class.filter(|cap| tool.class > *cap)?;
         Some(format!("effect class {} is above the cap {}", tool.class.name(), cap.name()))
