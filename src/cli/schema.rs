@@ -8,6 +8,7 @@ use super::output::Output;
 use crate::eval::case::{CASE, CASES, SCRIPT};
 use crate::eval::suite::SUITE;
 use crate::journal::schema::journal_line;
+use crate::runtime::catalog::signature::KEYS;
 use crate::runtime::policy::rules::RULES;
 use crate::tool::manifest::DESCRIPTOR;
 
@@ -27,6 +28,7 @@ enum Name {
     Cases,
     Script,
     Rules,
+    Keys,
     Journal,
 }
 
@@ -42,6 +44,7 @@ pub fn schema(args: &SchemaArgs, output: &mut Output) -> Result<Exit, CliError> 
         Name::Cases => output.json(CASES.get().schema()),
         Name::Script => output.json(SCRIPT.get().schema()),
         Name::Rules => output.json(RULES.get().schema()),
+        Name::Keys => output.json(KEYS.get().schema()),
         Name::Journal => output.json(&journal_line()),
     }
     Ok(Exit::Pass)

@@ -122,7 +122,7 @@ fn what_is_written_is_what_is_read() {
             tools: None,
             deny: vec![Pattern::new("git.push")],
         }],
-        risk_cap: RiskCap { level: Some(Level::L2), effect_class: None },
+        risk_cap: RiskCap { level: Some(Level::L2), ..RiskCap::default() },
     };
     assert_eq!(read, Ok(expected));
     assert_eq!(read_suite(""), Ok(Availability::default()));
@@ -143,7 +143,7 @@ fn a_case_is_never_looser_than_its_suite() {
         deferred: Some(&Vec::new()),
         narrowing: Some(&narrowing),
         mcp_policy: Some(&McpPolicyEntry { servers: None, tools: None, deny: Vec::new() }),
-        risk_cap: Some(RiskCapEntry { level: Some(Level::L5), effect_class: None }),
+        risk_cap: Some(RiskCapEntry { level: Some(Level::L5), effect_class: None, trust: None }),
     };
     let place = Place { document: &document, at: "", registry: &registry() };
     let mut problems = Vec::new();

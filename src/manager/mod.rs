@@ -149,7 +149,7 @@ impl ToolManager {
             manifest: descriptor.content_digest(),
             unusable: None,
         };
-        let facts = desk::add(&self.store.book, &candidate)?;
+        let facts = desk::add(&self.store.book, &candidate, &self.store.keys)?;
         if !facts.is_empty() {
             // The descriptor stands before the facts that name it.
             self.store.keep(&candidate.descriptor)?;

@@ -53,6 +53,7 @@ mod resume_simulated;
 mod rules;
 mod served;
 mod session;
+mod signed;
 mod sim;
 mod skills;
 mod spelled;

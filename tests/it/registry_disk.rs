@@ -117,7 +117,7 @@ fn real_listings_are_registered_whole() {
     let mut facts = Vec::new();
     for candidate in &candidates {
         store.keep(&candidate.descriptor).unwrap();
-        facts.extend(desk::add(&store.book, candidate).unwrap());
+        facts.extend(desk::add(&store.book, candidate, &store.keys).unwrap());
     }
     store.append(1, &facts).unwrap();
     drop(store);
@@ -145,7 +145,7 @@ fn enabled(id: &ToolId, round: u64) -> Vec<Event> {
     let mut facts: Vec<Event> = (round > 0).then(|| withdrawn.into()).into_iter().collect();
     facts.extend([
         ToolDiscovered { tool_id: tool_id(), source: None }.into(),
-        ToolParsed { tool_id: tool_id(), manifest_hash: None }.into(),
+        ToolParsed { tool_id: tool_id(), manifest_hash: None, signed_by: None }.into(),
         ToolNormalized { tool_id: tool_id(), tool_version: version, source: None }.into(),
         ToolVerified {
             tool_id: tool_id(),

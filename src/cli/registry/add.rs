@@ -68,7 +68,7 @@ pub(super) fn add(
     let mut facts = Vec::new();
     for candidate in &found.candidates {
         let id = &candidate.descriptor.tool_id;
-        match desk::add(&store.book, candidate) {
+        match desk::add(&store.book, candidate, &store.keys) {
             Ok(new) => {
                 // The descriptor stands before the facts that name it.
                 store.keep(&candidate.descriptor)?;

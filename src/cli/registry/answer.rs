@@ -122,6 +122,7 @@ impl<'o> Answer<'o> {
             | Refusal::OwnSuccessor(_) => Exit::Usage,
             Refusal::Order { .. }
             | Refusal::Manifest { .. }
+            | Refusal::Signature { .. }
             | Refusal::NoEvidence { .. }
             | Refusal::TooFew { .. }
             | Refusal::TooWeak { .. }
@@ -379,6 +380,9 @@ fn help(store: &Store, refusal: &Refusal) -> String {
         Refusal::Blank(_) => "name it".to_owned(),
         Refusal::Manifest { .. } => {
             "look at what changed, then state the new hash or none".to_owned()
+        }
+        Refusal::Signature { .. } => {
+            "look at what changed, then sign it again or state no signature".to_owned()
         }
         Refusal::NoGrant(_) => {
             format!("{} shows the grants of a tool", command("show ID".into()))

@@ -1,10 +1,12 @@
 //! `proofmark registry`: tools on their way from seen to callable, kept in a folder.
 //!
 //! Each command asks the desk (`runtime/catalog/desk.rs`) and writes down the facts it answers
-//! with. `add` reads definitions, `try_out` is the dry run, `answer` says what became of it.
+//! with. `add` reads definitions, `sign` makes keys and signatures, `try_out` is the dry run,
+//! `answer` says what became of it.
 
 mod add;
 mod answer;
+mod sign;
 mod try_out;
 
 use std::path::{Path, PathBuf};
@@ -62,6 +64,10 @@ enum Command {
         #[arg(long, default_value = LIVE)]
         scope: String,
     },
+    /// Make a pair of keys; the private one goes into a file, the public one is shown
+    Keygen(sign::KeygenArgs),
+    /// Sign definitions: what stands in their `provenance` then is shown
+    Sign(sign::SignArgs),
     #[command(flatten)]
     Change(Change),
 }
@@ -169,21 +175,35 @@ struct EnableArgs {
 /// # Errors
 /// When it cannot be read or written, or an input cannot be read.
 pub fn registry(args: &RegistryArgs, output: &mut Output) -> Result<Exit, CliError> {
-    let mut answer = Answer::new(args.format, output);
+    let format = args.format;
     match &args.command {
-        Command::List => listed(&args.registry, &mut answer),
+        // They need no registry.
+        Command::Keygen(keygen) => sign::keygen(keygen, format, output),
+        Command::Sign(signed) => sign::sign(signed, format, output),
+        command => of_registry(command, args, &mut Answer::new(format, output)),
+    }
+}
+
+fn of_registry(
+    command: &Command,
+    args: &RegistryArgs,
+    answer: &mut Answer<'_>,
+) -> Result<Exit, CliError> {
+    match command {
+        Command::Keygen(_) | Command::Sign(_) => Ok(Exit::Pass),
+        Command::List => listed(&args.registry, answer),
         Command::Show { id, principal, scope } => {
-            let store = opened(Store::read(&args.registry), &mut answer)?;
+            let store = opened(Store::read(&args.registry), answer)?;
             let asked = principal.as_deref().map(|principal| (principal, scope.as_str()));
             match known(&store, id) {
                 Ok(id) => answer.show(&store, &id, asked).map(|()| Exit::Pass),
                 Err(refusal) => Ok(answer.refused(&store, &refusal)),
             }
         }
-        Command::Add(add) => add::add(add, args, &mut answer),
+        Command::Add(add) => add::add(add, args, answer),
         Command::Change(change) => {
-            let mut store = opened(Store::write(&args.registry), &mut answer)?;
-            match decide(change, &store, &mut answer) {
+            let mut store = opened(Store::write(&args.registry), answer)?;
+            match decide(change, &store, answer) {
                 Ok((tool, facts)) => {
                     record(&mut store, &facts)?;
                     answer.done(&store, &tool, &facts);

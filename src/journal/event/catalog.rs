@@ -22,6 +22,8 @@ facts! {
         tool_id: ToolId,
         ? /// Digest of the manifest as it came.
         manifest_hash: Option<Digest>,
+        ? /// The known key under which it is signed.
+        signed_by: Option<String>,
     }
 }
 facts! {

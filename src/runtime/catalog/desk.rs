@@ -4,6 +4,7 @@
 use super::lifecycle::{Hold, OutOfOrder, State, Step, next};
 use super::lint;
 use super::registry::Registered;
+use super::signature::{Keys, Signed};
 use super::source::{Imported, Severity};
 use super::standing::{Book, Standing};
 use crate::base::digest::Digest;
@@ -128,6 +129,14 @@ pub enum Refusal {
         /// Digest of its content.
         found: Digest,
     },
+    /// Its signature is not one of its content.
+    #[error("`{tool}`: {why}")]
+    Signature {
+        /// Which tool.
+        tool: ToolId,
+        /// What is wrong.
+        why: String,
+    },
     /// A tool cannot follow itself.
     #[error("`{0}` cannot be its own successor")]
     OwnSuccessor(ToolId),
@@ -143,13 +152,17 @@ type Facts = Result<Vec<Event>, Refusal>;
 /// version: what was enabled and granted ends, and it is judged again from the start.
 ///
 /// # Errors
-/// When the tool is blocked, or is not what its manifest hash says.
-pub fn add(book: &Book, candidate: &Candidate) -> Facts {
+/// When the tool is blocked, or is not what its manifest hash or its signature says.
+pub fn add(book: &Book, candidate: &Candidate, keys: &Keys) -> Facts {
     let (descriptor, id) = (&candidate.descriptor, &candidate.descriptor.tool_id);
     let known = book.get(id);
     let version = descriptor.content_digest();
     if let Some(stated) = descriptor.provenance.manifest_hash.filter(|stated| *stated != version) {
         return Err(Refusal::Manifest { tool: id.clone(), stated, found: version });
+    }
+    let signed = keys.signed(descriptor);
+    if let Signed::Wrong(why) = signed {
+        return Err(Refusal::Signature { tool: id.clone(), why });
     }
     if known.is_some_and(|known| is_same(known, candidate, version)) {
         return Ok(Vec::new());
@@ -161,7 +174,11 @@ pub fn add(book: &Book, candidate: &Candidate) -> Facts {
     let source = Some(lint::source_name(descriptor.source.r#type).to_owned());
     facts.push(ToolDiscovered { tool_id: id.clone(), source: source.clone() }.into());
     let manifest_hash = Some(candidate.manifest);
-    facts.push(ToolParsed { tool_id: id.clone(), manifest_hash }.into());
+    let signed_by = match &signed {
+        Signed::By(key) => Some(key.id.clone()),
+        _ => None,
+    };
+    facts.push(ToolParsed { tool_id: id.clone(), manifest_hash, signed_by }.into());
     let compiled = Registered::new(descriptor.clone()).map_err(|error| error.to_string());
     if let Some(why) = candidate.unusable.clone().or(compiled.err()) {
         facts.push(held(id, Hold::Schema, &why));
@@ -169,7 +186,10 @@ pub fn add(book: &Book, candidate: &Candidate) -> Facts {
     }
     facts.push(ToolNormalized { tool_id, tool_version: version, source }.into());
     let findings = lint::lint(descriptor);
-    facts.push(match (findings.first(), lint::needs_review(descriptor)) {
+    let doubts = [lint::needs_review(descriptor), keys.doubt(descriptor, &signed)];
+    let doubts: Vec<String> = doubts.into_iter().flatten().collect();
+    let doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
+    facts.push(match (findings.first(), doubt) {
         (Some(first), _) => {
             let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
             held(id, first.hold, &all.join("; "))

@@ -21,6 +21,11 @@ struct Scene {
     descriptor: Descriptor,
 }
 
+/// Added where nobody's signature is known.
+fn add(book: &Book, candidate: &Candidate) -> Facts {
+    super::add(book, candidate, &Keys::default())
+}
+
 fn candidate(text: &str) -> Candidate {
     let descriptor = manifest::parse("t.yaml", text).unwrap();
     let manifest = Digest::of("manifest", text.as_bytes());

@@ -10,6 +10,7 @@ pub mod desk;
 pub mod lifecycle;
 pub mod lint;
 pub mod registry;
+pub mod signature;
 pub mod source;
 pub mod spelling;
 pub mod standing;

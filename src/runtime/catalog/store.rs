@@ -11,6 +11,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::lifecycle::State;
+use super::signature::Keys;
 use super::standing::{Book, Standing};
 use crate::base::digest::Digest;
 use crate::base::jsonl;
@@ -26,6 +27,7 @@ const GRANTS: usize = 0;
 const TOOLS: usize = 1;
 const DESCRIPTORS: &str = "descriptors";
 const LOCK: &str = ".lock";
+const KEYS: &str = "keys.yaml";
 /// How files begin that a dying process may leave behind.
 const UNFINISHED: &str = ".unfinished-";
 
@@ -55,6 +57,8 @@ pub struct Store {
     pub notes: Vec<String>,
     /// How many entries there are.
     pub entries: u64,
+    /// Whose signatures it knows, by its `keys.yaml`.
+    pub keys: Keys,
     logs: [Log; 2],
     /// Held, never read.
     _lock: Option<File>,
@@ -111,15 +115,31 @@ impl Store {
             book: Book::default(),
             notes: Vec::new(),
             entries: 0,
+            keys: Keys::default(),
             logs: Default::default(),
             _lock: lock,
         };
         let mut problems = Vec::new();
+        store.load_keys(&mut problems)?;
         for log in [TOOLS, GRANTS] {
             store.load_log(log, &mut problems)?;
         }
         problems.sort();
         if problems.is_empty() { Ok(store) } else { Err(StoreError::Problems(problems)) }
+    }
+
+    /// Whose signatures count is written by people.
+    fn load_keys(&mut self, problems: &mut Vec<Problem>) -> Result<(), StoreError> {
+        let path = self.root.join(KEYS);
+        match fs::read_to_string(&path) {
+            Ok(text) => match Keys::parse(&path.display().to_string(), &text) {
+                Ok(keys) => self.keys = keys,
+                Err(mut wrong) => problems.append(&mut wrong),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(&path, &error)),
+        }
+        Ok(())
     }
 
     fn load_log(&mut self, log: usize, problems: &mut Vec<Problem>) -> Result<(), StoreError> {

@@ -22,7 +22,7 @@ fn add(root: &Path, text: &str) -> usize {
     let mut store = Store::write(root).unwrap();
     let candidate = candidate(text);
     store.keep(&candidate.descriptor).unwrap();
-    let facts = desk::add(&store.book, &candidate).unwrap();
+    let facts = desk::add(&store.book, &candidate, &store.keys).unwrap();
     store.append(5, &facts).unwrap();
     facts.len()
 }
