@@ -15,6 +15,9 @@ use crate::tool::id::ToolId;
 /// before each start and after the last rewriting, and what asks for one is not run with nothing
 /// enforced. Where the session neither names a sandbox's mode nor plans its dispatch, only a start
 /// with a command line must have one; of others the journal does not say.
+///
+/// Who says that the kernel enforces it in full names what does: everything that every confined
+/// command has, and something that limits how many processes there are.
 pub(super) fn sandbox_before_start(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let kept = index.each::<ToolSandboxPrepared>().any(|seen| seen.fact.mode.is_some())
@@ -39,8 +42,43 @@ pub(super) fn sandbox_before_start(scene: &mut Scene<'_>, tally: &mut Tally) {
                 let message = "a call started with nothing enforced of the sandbox it asks for";
                 tally.broken(Some(call.id), &[sandbox.seq(), start.seq()], message.into());
             }
+            if let Some(name) = unnamed(sandbox.fact) {
+                let message = format!("a call started confined in full, without `{name}`");
+                tally.broken(Some(call.id), &[sandbox.seq(), start.seq()], message);
+            }
         }
     }
+}
+
+/// What every command has that is confined in full, sorted.
+pub(super) const CONFINED: [&str; 15] = [
+    "blocked_paths",
+    "capabilities",
+    "descriptors",
+    "environment",
+    "ipc_namespace",
+    "landlock_files",
+    "landlock_scope",
+    "mount_namespace",
+    "name_namespace",
+    "no_new_privileges",
+    "process_namespace",
+    "rlimits",
+    "seccomp",
+    "session",
+    "user_namespace",
+];
+
+/// Of what limits the number of processes one is enough.
+pub(super) const PROCESSES: [&str; 2] = ["cgroup_processes", "rlimit_processes"];
+
+/// The first mechanism that a confinement in full does not name.
+fn unnamed(fact: &ToolSandboxPrepared) -> Option<&'static str> {
+    let named = |name: &&str| fact.mechanisms.iter().any(|one| one == name);
+    let full = fact.enforcement.as_deref() == Some("full");
+    let lacks = CONFINED.iter().find(|name| !named(name)).copied();
+    let processes = (!PROCESSES.iter().any(named)).then_some(PROCESSES[0]);
+    lacks.or(processes).filter(|_| full)
 }
 
 /// B11, "MCP-discovered tools must be normalized and policy-filtered before model exposure": a tool

@@ -20,7 +20,8 @@
 //! | `ask 1 [strong] [until=N] [digest=W]` | ApprovalRequested |
 //! | `yes 1 [strong] [to=2] [digest=W]` | ApprovalGranted |
 //! | `no 1`, `edit 1`, `late 1`, `gone 1` | the other four answers |
-//! | `grant 1 [id=G]`, `box 1 [mode=M] [enforced=E] [server=S]` | GrantUsed, ToolSandboxPrepared |
+//! | `grant 1 [id=G]` | GrantUsed |
+//! | `box 1 [mode=M] [enforced=E] [by=A,B] [server=S]` | ToolSandboxPrepared; `all` mechanisms |
 //! | `run 1 [class=C] [tool=T] [version=W] [args=W] [digest=W] [bare]` | ToolCallStarted |
 //! | `fail 1`, `fin 1 ok or failed [chars=N] [result=W] [bare] [unlogged]` | how it ended |
 //! | `chk 1 [undeclared=R]` | ToolResultValidated |

@@ -1,5 +1,6 @@
 //! The clauses of one-line journals, by phase.
 
+use super::super::availability::{CONFINED, PROCESSES};
 use super::*;
 use crate::journal::event::call::*;
 use crate::journal::event::catalog::*;
@@ -270,7 +271,13 @@ fn prepare(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
             let enforcement = Some(option(clause, "enforced", "simulated"));
             let sandbox_id = "sbx_1".into();
             let server = clause.options.get("server");
+            let mechanisms = match clause.options.get("by").copied() {
+                Some("all") => [&CONFINED[..], &PROCESSES[..1]].concat(),
+                Some(names) => names.split(',').collect(),
+                None => Vec::new(),
+            };
             ToolSandboxPrepared {
+                mechanisms: mechanisms.into_iter().map(str::to_owned).collect(),
                 mode,
                 enforcement,
                 server_id: server.map(|name| (*name).to_owned()),

@@ -159,6 +159,16 @@ fn sandbox_before_start() {
             ("box 1 mode=vm enforced=partial; run 1", "holds 1"),
             ("box 1 enforced=none; run 1", "holds 1"),
             ("box 1 mode=vm enforced=none; run 1", "c1 a call started with nothing enforced"),
+            ("box 1 mode=read_only enforced=full by=all; run 1", "holds 1"),
+            (
+                "box 1 mode=read_only enforced=full; run 1",
+                "c1 a call started confined in full, without `blocked_paths`",
+            ),
+            (
+                "box 1 mode=read_only enforced=full by=seccomp,landlock_files; run 1",
+                "c1 a call started confined in full, without `blocked_paths`",
+            ),
+            ("box 1 mode=read_only enforced=server by=seccomp; run 1", "holds 1"),
             (&format!("run 1; {boxed}"), "before its sandbox was prepared"),
             ("run 1; box 1", "unknown: no sandbox of c1 is recorded"),
             ("run 1", "unknown: no sandbox of c1 is recorded"),

@@ -223,11 +223,19 @@ pub(super) const LAWS: &[Law] = &[
         name: "sandbox-before-start",
         source: "B10",
         title: "a sandbox is prepared before each start, and enforced",
-        witness: "open; user; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; box 1 \
+        witness: "open; user; view a,b; model; req 1 a, 2 b, 3 a; val 1; pol 1 allow; box 1 \
                   mode=read_only enforced=workspace; run 1; fin 1 ok; set 1 succeeded; val 2; pol \
-                  2 allow; box 2 mode=none enforced=none; run 2; fin 2 ok; set 2 succeeded; app \
-                  1,2; end",
-        mutants: &["drop-sandbox", "late-sandbox", "enforce-nothing"],
+                  2 allow; box 2 mode=none enforced=none; run 2; fin 2 ok; set 2 succeeded; val \
+                  3; pol 3 allow; box 3 mode=read_only enforced=full by=all; run 3; fin 3 ok; set \
+                  3 succeeded; app 1,2,3; end",
+        mutants: &[
+            "drop-sandbox",
+            "late-sandbox",
+            "enforce-nothing",
+            "name-no-mechanism",
+            "name-one-mechanism-less",
+            "limit-no-processes",
+        ],
         implies: &[],
         judge: availability::sandbox_before_start,
     },

@@ -177,7 +177,7 @@ fn an_assertion_of_ours_ends_its_trial_and_not_the_run() {
 }
 
 /// Mutants that no journal of the suite offers a place to, by why.
-const NO_PLACE: [(&str, &[&str]); 9] = [
+const NO_PLACE: [(&str, &[&str]); 10] = [
     (
         "where a grant answers, policy has asked: it never says that it allows",
         &["drop-standing-grant"],
@@ -198,6 +198,10 @@ const NO_PLACE: [(&str, &[&str]); 9] = [
     (
         "a session discovers nothing: that stands in a registry's journal",
         &["enable-changed-definition", "discover-after-normalizing", "enable-unverified-skill"],
+    ),
+    (
+        "nothing of the suite runs in the kernel's sandbox",
+        &["name-no-mechanism", "name-one-mechanism-less", "limit-no-processes"],
     ),
     (
         "no delegate begins",

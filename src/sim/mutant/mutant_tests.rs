@@ -149,9 +149,10 @@ const LINED: &str = "open; cat a; user; view a; model; req 1 a, 2 a; line 1 ls~&
 const BOUND: &str = "open; cat a,b,c; user; view a,b,c; model; req 1 a, 2 b, 3 c; val 1; \
     pol 1 allow rule=r; bound 1 r calls=2 usd=3 until=9000 cost=1; masks 1; box 1; val 2; \
     pol 2 strong_ask class=destructive; ask 2 strong; would 2 w; yes 2 strong; box 2; val 3; \
-    pol 3 allow; masks 3; box 3; run 1; verifies 1 guard; hook 1 verify pass; fin 1 ok; cost 1 1; \
-    set 1 succeeded text=[personal:email]; run 2 class=destructive; again 2 w; fin 2 ok; \
-    set 2 succeeded; run 3; fin 3 failed; set 3 failed; app 1,2,3; view a; model; say done; end";
+    pol 3 allow; masks 3; box 3 enforced=full by=all; run 1; verifies 1 guard; \
+    hook 1 verify pass; fin 1 ok; cost 1 1; set 1 succeeded text=[personal:email]; \
+    run 2 class=destructive; again 2 w; fin 2 ok; set 2 succeeded; run 3; fin 3 failed; \
+    set 3 failed; app 1,2,3; view a; model; say done; end";
 
 /// A turn in which nothing that a tool says may be logged.
 const QUIET: &str = "open; cat a,b; user; view a,b; model; req 1 a, 2 b; val 1; pol 1 allow; box 1; \

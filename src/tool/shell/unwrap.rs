@@ -148,7 +148,7 @@ fn launched(
     if asks {
         return parts.push(Part::new(Kind::Command, words, doubt));
     }
-    let (mut at, mut operands) = (1, launcher.operands);
+    let (mut at, mut operands, mut lines) = (1, launcher.operands, Vec::new());
     while let Some(word) = words.get(at) {
         let Some(text) = word.literal() else { break };
         match launcher.place(text) {
@@ -157,6 +157,7 @@ fn launched(
             Place::Strange => {
                 doubt = doubt.or(Some("one of its options is not known"));
                 at += 1;
+                lines.extend(attached(text).map(|line| joined(line, &words[at..])));
             }
             end => {
                 at += usize::from(end == Place::End);
@@ -176,13 +177,37 @@ fn launched(
     }
     let mut inner: Vec<Word> = words.get(at..).unwrap_or_default().to_vec();
     if inner.is_empty() {
-        return parts.push(Part::new(Kind::Command, words, doubt));
+        parts.push(Part::new(Kind::Command, words, doubt));
+        return lines.iter().for_each(|line| parts.line(line, depth + 1));
     }
     if launcher.adds {
         inner.push(Word::Unknown("…".to_owned()));
     }
+    let first = inner[0].literal().filter(|first| first.contains(' '));
+    lines.extend(first.map(|first| joined(first, &inner[1..])));
     parts.push(Part::new(Kind::Launcher, words, doubt));
     unwrap((inner, None), parts, depth + 1);
+    // What `env -S` or `watch` takes apart is read for what must not run.
+    for line in lines {
+        parts.line(&line, depth + 1);
+    }
+}
+
+/// What is attached to an option and may be a line: behind its letter, or behind its sign.
+fn attached(option: &str) -> Option<&str> {
+    let value = match option.strip_prefix("--") {
+        Some(long) => long.split_once('=')?.1,
+        None => option.get(2..)?,
+    };
+    value.contains(' ').then_some(value)
+}
+
+/// A line and the words behind it that are arguments of what it starts.
+fn joined(line: &str, rest: &[Word]) -> String {
+    let rest = rest.iter().map(|word| match word {
+        Word::Literal(text) | Word::Unknown(text) => format!(" {text}"),
+    });
+    [line.to_owned(), rest.collect()].concat()
 }
 
 /// A shell: its line is read where it is one, and everything else of it is in doubt.

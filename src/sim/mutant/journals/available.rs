@@ -35,6 +35,34 @@ pub(super) fn enforce_nothing(record: &Record<'_>) -> Maybe {
     record.alter(at, |fact: &mut ToolSandboxPrepared| fact.enforcement = Some("none".into()))
 }
 
+/// A sandbox in full of a call that started.
+fn confined(record: &Record<'_>) -> Option<usize> {
+    let mut all = record.each::<ToolSandboxPrepared>();
+    let found = all.find(|(at, fact)| {
+        fact.enforcement.as_deref() == Some("full") && record.has::<ToolCallStarted>(*at)
+    });
+    found.map(|(at, _)| at)
+}
+
+pub(super) fn name_no_mechanism(record: &Record<'_>) -> Maybe {
+    let at = confined(record)?;
+    record.alter(at, |fact: &mut ToolSandboxPrepared| fact.mechanisms.clear())
+}
+
+pub(super) fn name_one_mechanism_less(record: &Record<'_>) -> Maybe {
+    let at = confined(record)?;
+    record.alter(at, |fact: &mut ToolSandboxPrepared| {
+        fact.mechanisms.retain(|name| name != "seccomp");
+    })
+}
+
+pub(super) fn limit_no_processes(record: &Record<'_>) -> Maybe {
+    let at = confined(record)?;
+    record.alter(at, |fact: &mut ToolSandboxPrepared| {
+        fact.mechanisms.retain(|name| !name.ends_with("_processes"));
+    })
+}
+
 /// The first tool of a source in a view, with the view's place.
 fn shown<'a, T>(
     record: &Record<'a>,

@@ -93,6 +93,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "drop-sandbox" => available::drop_sandbox,
         "late-sandbox" => available::late_sandbox,
         "enforce-nothing" => available::enforce_nothing,
+        "name-no-mechanism" => available::name_no_mechanism,
+        "name-one-mechanism-less" => available::name_one_mechanism_less,
+        "limit-no-processes" => available::limit_no_processes,
     }
     "mcp-normalized" {
         "drop-normalization" => available::drop_normalization,
