@@ -27,6 +27,7 @@ struct Left {
     prepared: Option<ToolSandboxPrepared>,
     outcome: Outcome,
     effects: Option<ObservedEffects>,
+    command: Option<String>,
     transcript: String,
 }
 
@@ -57,17 +58,18 @@ fn call(host: &Host, sections: &str, args: Value) -> Left {
         )
     };
     let played = played.ends();
-    let (mut prepared, mut outcome, mut effects) = (None, None, None);
+    let (mut prepared, mut outcome, mut effects, mut command) = (None, None, None, None);
     for entry in played.journal.entries() {
         match &entry.event {
             Event::ToolSandboxPrepared(fact) => prepared = Some(fact.clone()),
+            Event::ToolCallStarted(fact) => command.clone_from(&fact.command),
             Event::ToolCallSettled(fact) => outcome = Some(fact.outcome.clone()),
             Event::ToolCallFinished(fact) => effects = fact.effects.clone(),
             _ => {}
         }
     }
     let transcript = format!("{:?}", played.transcript);
-    Left { prepared, outcome: outcome.unwrap(), effects, transcript }
+    Left { prepared, outcome: outcome.unwrap(), effects, command, transcript }
 }
 
 /// The sections of a command in a mode.
@@ -81,6 +83,8 @@ fn a_program_reads_its_workspace_and_what_held_it_is_recorded() {
     let left = call(host, &cli("read_only", "[cat, '{path}']", ""), json!({"path": "own.txt"}));
     assert_eq!(left.outcome, Outcome::Succeeded, "{}", left.transcript);
     assert!(left.transcript.contains("what is written here"), "{}", left.transcript);
+    // The template; the arguments stand in the request.
+    assert_eq!(left.command.as_deref(), Some("cat {path}"));
     let prepared = left.prepared.unwrap();
     assert_eq!(prepared.mode.as_deref(), Some("read_only"));
     assert_eq!(prepared.enforcement.as_deref(), Some("full"));

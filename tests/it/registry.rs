@@ -91,11 +91,21 @@ fn from_seen_to_granted_and_back() {
     check_law(&root, "golden-before-enable", "holds", 1);
     // Grants alone exercise no law, so `check` decides nothing about them.
     check(&root, "check .proofmark/grants.jsonl", 5, &[]);
-    for (asked, state) in [("Ada", "callable"), ("Ben", "granted"), ("Ada --scope x", "verified")] {
+    check(&root, "registry grant shelf.lend --to Eve --tenant acme", 0, &["granted (GrantIssued)"]);
+    for (asked, state) in [
+        ("Ada", "callable"),
+        ("Ben", "granted"),
+        ("Ada --scope x", "verified"),
+        ("Ada --tenant acme", "granted"),
+        ("Eve --tenant acme", "callable"),
+        ("Eve", "granted"),
+    ] {
         let shown = json(&root, &format!("registry show shelf.lend --for {asked}"));
         assert_eq!(shown["for"]["state"], state, "{asked}");
     }
 
+    check(&root, "registry show shelf.lend", 0, &["grant-2 to Eve for acme in live"]);
+    check(&root, "registry revoke grant-2 --by Ada", 0, &["shelf.lend: granted (GrantRevoked)"]);
     check(&root, "registry revoke grant-1 --by Ada", 0, &["shelf.lend: enabled (GrantRevoked)"]);
     check(&root, "registry revoke grant-1 --by Ada", 2, &["no grant `grant-1` in force"]);
     check(&root, "registry disable shelf.lend", 0, &["shelf.lend: verified (ToolDisabled)"]);

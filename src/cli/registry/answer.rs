@@ -227,7 +227,7 @@ impl<'o> Answer<'o> {
         &mut self,
         store: &Store,
         id: &ToolId,
-        asked: Option<(&str, &str)>,
+        asked: Option<Asked<'_>>,
     ) -> Result<(), CliError> {
         let Some(one) = store.book.get(id) else { return Ok(()) };
         let found = one.version.map(|version| store.descriptor(&version)).transpose()?;
@@ -237,8 +237,9 @@ impl<'o> Answer<'o> {
             let mut answer = self.envelope("pass", Exit::Pass);
             answer.insert("tool".into(), standing_json(id, one));
             answer.insert("descriptor".into(), json!(found));
-            if let Some(((principal, scope), state)) = asked {
-                let value = json!({"principal": principal, "scope": scope, "state": state.name()});
+            if let Some((asked, state)) = asked {
+                let value = json!({"principal": asked.principal, "tenant": asked.tenant,
+                    "scope": asked.scope, "state": state.name()});
                 answer.insert("for".into(), value);
             }
             answer.insert("next".into(), next(id, one).into());
@@ -270,11 +271,17 @@ impl<'o> Answer<'o> {
                 grant.expires_at.map_or("without an end".to_owned(), |at| format!("until {at}"));
             line(
                 "grant",
-                format!("{} to {} in {}, {end}", grant.grant_id, grant.principal, grant.scope),
+                format!(
+                    "{} to {} in {}, {end}",
+                    grant.grant_id,
+                    acting(&grant.principal, grant.tenant.as_deref()),
+                    grant.scope
+                ),
             );
         }
-        if let Some(((principal, scope), state)) = asked {
-            line("asked", format!("for {principal} in {scope} it is {state}"));
+        if let Some((asked, state)) = asked {
+            let whom = acting(asked.principal, asked.tenant);
+            line("asked", format!("for {whom} in {} it is {state}", asked.scope));
         }
         line("successor", one.successor.as_ref().map(ToString::to_string).unwrap_or_default());
         if let Some(found) = &found {
@@ -304,12 +311,25 @@ fn standing_json(id: &ToolId, one: &Standing) -> Value {
     })
 }
 
+/// Who asks, for whom, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) principal: &'a str,
+    pub(super) tenant: Option<&'a str>,
+    pub(super) scope: &'a str,
+}
+
 /// Where it stands for a principal in a scope, now.
-fn stands_for(one: &Standing, found: Option<&Descriptor>, asked: (&str, &str)) -> State {
+fn stands_for(one: &Standing, found: Option<&Descriptor>, asked: Asked<'_>) -> State {
     let Some(descriptor) = found else { return one.state() };
     let (level, trust) = (risk::level(descriptor), descriptor.provenance.trust_level);
-    let (principal, scope) = asked;
-    one.state_for(&Asks { scope, principal, now: wall_clock(), level, trust })
+    let Asked { principal, tenant, scope } = asked;
+    one.state_for(&Asks { scope, principal, tenant, now: wall_clock(), level, trust })
+}
+
+/// A principal, and for whom it acts.
+fn acting(principal: &str, tenant: Option<&str>) -> String {
+    tenant.map_or_else(|| principal.to_owned(), |tenant| format!("{principal} for {tenant}"))
 }
 
 fn tried_json(one: &Tried) -> Value {

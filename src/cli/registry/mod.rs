@@ -26,7 +26,7 @@ use crate::runtime::catalog::desk::{self, Basis, EVALUATION, Refusal};
 use crate::runtime::catalog::store::{Store, StoreError};
 use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
-use answer::Answer;
+use answer::{Answer, Asked};
 
 /// Arguments of `registry`.
 #[derive(Debug, Args)]
@@ -60,6 +60,9 @@ enum Command {
         /// Whether this principal may call it now
         #[arg(long = "for")]
         principal: Option<String>,
+        /// For whom the principal acts
+        #[arg(long, requires = "principal")]
+        tenant: Option<String>,
         /// The scope in which the principal asks
         #[arg(long, default_value = LIVE)]
         scope: String,
@@ -133,6 +136,9 @@ enum Change {
         /// To whom
         #[arg(long)]
         to: String,
+        /// For whom that one acts; nobody when left out
+        #[arg(long)]
+        tenant: Option<String>,
         /// Where
         #[arg(long, default_value = LIVE)]
         scope: String,
@@ -192,9 +198,13 @@ fn of_registry(
     match command {
         Command::Keygen(_) | Command::Sign(_) => Ok(Exit::Pass),
         Command::List => listed(&args.registry, answer),
-        Command::Show { id, principal, scope } => {
+        Command::Show { id, principal, tenant, scope } => {
             let store = opened(Store::read(&args.registry), answer)?;
-            let asked = principal.as_deref().map(|principal| (principal, scope.as_str()));
+            let asked = principal.as_deref().map(|principal| Asked {
+                principal,
+                tenant: tenant.as_deref(),
+                scope,
+            });
             match known(&store, id) {
                 Ok(id) => answer.show(&store, &id, asked).map(|()| Exit::Pass),
                 Err(refusal) => Ok(answer.refused(&store, &refusal)),
@@ -289,8 +299,9 @@ fn decide(
             let successor = successor.as_ref().map(|other| known(store, other)).transpose()?;
             desk::deprecate(book, &id, successor.as_ref(), by.as_deref())?
         }
-        Change::Grant { to, scope, seconds, .. } => {
+        Change::Grant { to, tenant, scope, seconds, .. } => {
             let after = |seconds: u64| wall_clock().saturating_add(seconds.saturating_mul(1_000));
+            let to = (to.as_str(), tenant.as_deref());
             desk::grant(book, &described(store, &id)?, to, scope, seconds.map(after))?
         }
         Change::Revoke { grant, by } => desk::revoke(book, grant, by)?,

@@ -342,19 +342,21 @@ pub fn deprecate(book: &Book, id: &ToolId, successor: Option<&ToolId>, by: Optio
     Ok(facts)
 }
 
-/// Authority ahead of calls: for exactly the version that is enabled.
+/// Authority ahead of calls: for exactly the version that is enabled, for a principal who acts for
+/// this tenant, or for none.
 ///
 /// # Errors
 /// When it is not enabled in that scope, or nobody is named.
 pub fn grant(
     book: &Book,
     descriptor: &Descriptor,
-    principal: &str,
+    (principal, tenant): (&str, Option<&str>),
     scope: &str,
     expires_at: Option<Millis>,
 ) -> Facts {
     let id = &descriptor.tool_id;
     let principal = given("the principal's name", principal)?;
+    let tenant = tenant.map(|tenant| given("the tenant's name", tenant)).transpose()?;
     let (known, tool_version) = current(book, id)?;
     may(id, Some(known), Step::Grant)?;
     let (tool_id, scope) = (id.clone(), scope.to_owned());
@@ -370,7 +372,7 @@ pub fn grant(
         expires_at,
         approval_id: None,
         effect_class: Some(risk::effect_class(descriptor)),
-        tenant: None,
+        tenant: tenant.map(str::to_owned),
     };
     Ok(vec![fact.into()])
 }

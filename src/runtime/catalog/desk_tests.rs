@@ -73,7 +73,10 @@ impl Scene {
             ["block", why] => block(book, &id, why, Some("Ada")),
             ["deprecate"] => deprecate(book, &id, None, None),
             ["deprecate", other] => deprecate(book, &id, ToolId::parse(other).as_ref(), None),
-            ["grant", to, scope] => grant(book, &self.descriptor, to, scope, Some(50)),
+            ["grant", to, scope] => grant(book, &self.descriptor, (to, None), scope, Some(50)),
+            ["grant", to, scope, tenant] => {
+                grant(book, &self.descriptor, (to, Some(tenant)), scope, Some(50))
+            }
             ["revoke", grant] => revoke(book, grant, "Ada"),
             other => panic!("{other:?}"),
         }
@@ -232,14 +235,19 @@ fn refusals_say_what_is_missing() {
 fn callable_for_whom_where_and_when() {
     let asks = |scope, principal, now, level| {
         let trust = TrustLevel::Workspace;
-        Asks { scope, principal, now, level, trust }
+        Asks { scope, principal, tenant: None, now, level, trust }
     };
     let foreign = |asks| Asks { trust: TrustLevel::Untrusted, ..asks };
+    let acting = |asks| Asks { tenant: Some("acme"), ..asks };
     let granted = "add; enable live 4 4; grant Ada live";
+    let of_acme = "add; enable live 4 4; grant Ada live acme";
     for (asked, asks, expected) in [
         (granted, asks("live", "Ada", 50, Level::L4), State::Callable),
         (granted, asks("live", "Ada", 51, Level::L4), State::Granted),
         (granted, asks("live", "Ben", 7, Level::L4), State::Granted),
+        (granted, acting(asks("live", "Ada", 7, Level::L4)), State::Granted),
+        (of_acme, acting(asks("live", "Ada", 7, Level::L4)), State::Callable),
+        (of_acme, asks("live", "Ada", 7, Level::L4), State::Granted),
         (granted, asks("evaluation", "Ada", 7, Level::L4), State::Verified),
         ("add; enable live 4 4", asks("live", "Ada", 7, Level::L2), State::Enabled),
         ("add; enable live 4 4", asks("live", "Ada", 7, Level::L1), State::Callable),

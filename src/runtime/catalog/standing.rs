@@ -73,6 +73,7 @@ impl Standing {
         };
         let mut granted = self.bound().filter(|grant| {
             grant.principal == asks.principal
+                && grant.tenant.as_deref() == asks.tenant
                 && grant.scope == asks.scope
                 && grant.expires_at.is_none_or(|end| asks.now <= end)
         });
@@ -110,6 +111,8 @@ pub struct Asks<'a> {
     pub scope: &'a str,
     /// The principal.
     pub principal: &'a str,
+    /// The tenant that the principal acts for: a grant for one is none for another, nor for nobody.
+    pub tenant: Option<&'a str>,
     /// The present time.
     pub now: Millis,
     /// The tool's level of authority.

@@ -35,7 +35,7 @@ fn filled(root: &Path) -> Book {
     let mut store = Store::write(root).unwrap();
     let facts = desk::enable(&store.book, &id, "live", &basis).unwrap();
     store.append(6, &facts).unwrap();
-    let facts = desk::grant(&store.book, &candidate(TOOL).descriptor, "Ada", "live", None);
+    let facts = desk::grant(&store.book, &candidate(TOOL).descriptor, ("Ada", None), "live", None);
     store.append(7, &facts.unwrap()).unwrap();
     drop(store);
     add(root, &TOOL.replace("novel", "book"));
