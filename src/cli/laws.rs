@@ -201,7 +201,7 @@ pub fn mutants(args: &MutantsArgs, output: &mut Output) -> Result<Exit, CliError
 /// One seed for all that is simulated, so that every run says the same.
 const SEED: u64 = 1;
 /// Sessions that a decision mutant is played with at most.
-const SESSIONS: u64 = 4_000;
+const SESSIONS: u64 = 40_000;
 
 fn named(one: &StepGraded) -> String {
     one.fault.map_or(one.name.to_owned(), |fault| format!("{} ({fault})", one.name))
