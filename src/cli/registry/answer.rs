@@ -113,6 +113,22 @@ impl<'o> Answer<'o> {
         self.output.text(&text);
     }
 
+    /// What concerns no registry, in words or under these keys.
+    pub(super) fn said(
+        &mut self,
+        text: &str,
+        keys: impl IntoIterator<Item = (&'static str, Value)>,
+    ) {
+        match self.format {
+            Format::Human => self.output.text(text),
+            Format::Json => {
+                let mut answer = self.envelope("pass", Exit::Pass);
+                answer.extend(keys.into_iter().map(|(key, value)| (key.to_owned(), value)));
+                self.output.json(&Value::Object(answer));
+            }
+        }
+    }
+
     /// Nothing was recorded, and why.
     pub(super) fn refused(&mut self, store: &Store, refusal: &Refusal) -> Exit {
         let exit = match refusal {

@@ -181,22 +181,10 @@ struct EnableArgs {
 /// # Errors
 /// When it cannot be read or written, or an input cannot be read.
 pub fn registry(args: &RegistryArgs, output: &mut Output) -> Result<Exit, CliError> {
-    let format = args.format;
+    let answer = &mut Answer::new(args.format, output);
     match &args.command {
-        // They need no registry.
-        Command::Keygen(keygen) => sign::keygen(keygen, format, output),
-        Command::Sign(signed) => sign::sign(signed, format, output),
-        command => of_registry(command, args, &mut Answer::new(format, output)),
-    }
-}
-
-fn of_registry(
-    command: &Command,
-    args: &RegistryArgs,
-    answer: &mut Answer<'_>,
-) -> Result<Exit, CliError> {
-    match command {
-        Command::Keygen(_) | Command::Sign(_) => Ok(Exit::Pass),
+        Command::Keygen(keygen) => sign::keygen(keygen, answer),
+        Command::Sign(signed) => sign::sign(signed, answer),
         Command::List => listed(&args.registry, answer),
         Command::Show { id, principal, tenant, scope } => {
             let store = opened(Store::read(&args.registry), answer)?;

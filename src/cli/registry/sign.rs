@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::answer::Answer;
 use crate::base::problem::{Position, Problem};
 use crate::base::yaml::word;
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
-use crate::cli::{Format, runtime};
+use crate::cli::runtime;
 use crate::eval::read::{read, shown};
-use crate::report::json::envelope;
 use crate::runtime::catalog::signature::{generate, sign as signed};
 use crate::runtime::credential::Source;
 use crate::tool::manifest;
@@ -51,11 +50,7 @@ pub(super) struct SignArgs {
 ///
 /// # Errors
 /// The file cannot be made, or is there already.
-pub(super) fn keygen(
-    args: &KeygenArgs,
-    format: Format,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(super) fn keygen(args: &KeygenArgs, answer: &mut Answer<'_>) -> Result<Exit, CliError> {
     let (private, public) = generate().map_err(CliError::Environment)?;
     let written = keep(&args.out, &private).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
@@ -65,20 +60,13 @@ pub(super) fn keygen(
         _ => CliError::Environment(format!("{}: {error}", args.out.display())),
     });
     written?;
-    match format {
-        Format::Human => output.text(&format!(
-            "  - {{id: {}, owner: {}, publicKey: {public}, trust: workspace}}\n",
-            word(&args.id),
-            word(&args.owner),
-        )),
-        Format::Json => {
-            let mut answer = envelope(None, "pass", Exit::Pass.code());
-            answer.insert("id".into(), json!(args.id));
-            answer.insert("owner".into(), json!(args.owner));
-            answer.insert("publicKey".into(), json!(public));
-            output.json(&Value::Object(answer));
-        }
-    }
+    let line = format!(
+        "  - {{id: {}, owner: {}, publicKey: {public}, trust: workspace}}\n",
+        word(&args.id),
+        word(&args.owner),
+    );
+    let keys = [("id", json!(args.id)), ("owner", json!(args.owner)), ("publicKey", json!(public))];
+    answer.said(&line, keys);
     Ok(Exit::Pass)
 }
 
@@ -92,7 +80,7 @@ fn keep(path: &Path, private: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// A manifest or the key cannot be read; then nothing is signed.
-pub(super) fn sign(args: &SignArgs, format: Format, output: &mut Output) -> Result<Exit, CliError> {
+pub(super) fn sign(args: &SignArgs, answer: &mut Answer<'_>) -> Result<Exit, CliError> {
     let key = runtime()?.block_on(Source::File(args.key.clone()).read());
     let whole =
         |path: &Path, message: String| Problem::new(shown(path), Position::default(), message);
@@ -111,26 +99,20 @@ pub(super) fn sign(args: &SignArgs, format: Format, output: &mut Output) -> Resu
     if !problems.is_empty() {
         return Err(problems.into());
     }
-    match format {
-        Format::Human => {
-            for (path, descriptor, signature) in &found {
-                let hash = descriptor.content_digest();
-                output.text(&format!(
-                    "# {}\nprovenance:\n  manifestHash: {hash}\n  signature: {}\n",
-                    shown(path),
-                    word(signature),
-                ));
-            }
-        }
-        Format::Json => {
-            let signatures = found.iter().map(|(path, descriptor, signature)| {
-                json!({"file": shown(path), "toolId": descriptor.tool_id,
-                    "manifestHash": descriptor.content_digest(), "signature": signature})
-            });
-            let mut answer = envelope(None, "pass", Exit::Pass.code());
-            answer.insert("signatures".into(), signatures.collect());
-            output.json(&Value::Object(answer));
-        }
-    }
+    let lines = found.iter().map(|(path, descriptor, signature)| {
+        let (hash, signature) = (descriptor.content_digest(), word(signature));
+        format!(
+            "# {}\nprovenance:\n  manifestHash: {hash}\n  signature: {signature}\n",
+            shown(path)
+        )
+    });
+    let signatures: Value = found
+        .iter()
+        .map(|(path, descriptor, signature)| {
+            json!({"file": shown(path), "toolId": descriptor.tool_id,
+                "manifestHash": descriptor.content_digest(), "signature": signature})
+        })
+        .collect();
+    answer.said(&lines.collect::<String>(), [("signatures", signatures)]);
     Ok(Exit::Pass)
 }
