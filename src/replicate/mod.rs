@@ -15,7 +15,7 @@ mod read;
 mod tau;
 mod tau2;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -203,16 +203,6 @@ impl Set {
     /// A file that is missing, or a line that cannot be read, with its place.
     pub fn replicate(&self, source: &Source) -> Result<Replica, Problem> {
         (self.run)(self, source)
-    }
-
-    /// The folder that the set is read from.
-    pub fn folder(&self, data: &Path) -> PathBuf {
-        data.join(match self.name {
-            "bfcl-v4" => "bfcl",
-            "tau" => "tau-bench",
-            "tau2" => "tau2-bench",
-            name => name,
-        })
     }
 }
 

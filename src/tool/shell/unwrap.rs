@@ -157,7 +157,9 @@ fn launched(
             Place::Strange => {
                 doubt = doubt.or(Some("one of its options is not known"));
                 at += 1;
-                lines.extend(attached(text).map(|line| joined(line, &words[at..])));
+                let line = attached(launcher.name, text);
+                let line = line.map(|line| joined(line, &words[at..]));
+                lines.extend(line.map(|line| blanks(launcher.name, line)));
             }
             end => {
                 at += usize::from(end == Place::End);
@@ -183,8 +185,10 @@ fn launched(
     if launcher.adds {
         inner.push(Word::Unknown("…".to_owned()));
     }
-    let first = inner[0].literal().filter(|first| first.contains(' '));
-    lines.extend(first.map(|first| joined(first, &inner[1..])));
+    let first = inner[0].literal().filter(|first| first.contains(char::is_whitespace));
+    if lines.is_empty() {
+        lines.extend(first.map(|first| joined(first, &inner[1..])));
+    }
     parts.push(Part::new(Kind::Launcher, words, doubt));
     unwrap((inner, None), parts, depth + 1);
     // What `env -S` or `watch` takes apart is read for what must not run.
@@ -193,13 +197,32 @@ fn launched(
     }
 }
 
-/// What is attached to an option and may be a line: behind its letter, or behind its sign.
-fn attached(option: &str) -> Option<&str> {
-    let value = match option.strip_prefix("--") {
+/// What is attached to an option and may be a line: behind its letter, or behind its sign. What
+/// `env` takes apart is one, whatever stands in it, and also where it is the next word.
+fn attached<'o>(own: &str, option: &'o str) -> Option<&'o str> {
+    let (long, short) = (option.strip_prefix("--"), option.strip_prefix('-').unwrap_or_default());
+    if own == "env" {
+        return match long {
+            Some(long) => {
+                long.strip_prefix("split-string").map(|rest| rest.trim_start_matches('='))
+            }
+            None => short.split_once('S').map(|(_, value)| value),
+        };
+    }
+    let value = match long {
         Some(long) => long.split_once('=')?.1,
-        None => option.get(2..)?,
+        None => short.get(1..)?,
     };
-    value.contains(' ').then_some(value)
+    value.contains(char::is_whitespace).then_some(value)
+}
+
+/// What `env` spells as blanks, as blanks.
+fn blanks(own: &str, line: String) -> String {
+    const SPELLED: [&str; 6] = ["\\_", "\\t", "\\n", "\\v", "\\f", "\\r"];
+    match own {
+        "env" => SPELLED.iter().fold(line, |line, blank| line.replace(blank, " ")),
+        _ => line,
+    }
 }
 
 /// A line and the words behind it that are arguments of what it starts.
