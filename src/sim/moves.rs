@@ -375,7 +375,8 @@ impl Seat {
             let tool = ready.permitted().validated().resolved().tool();
             let name = tool.id().as_str();
             // No verifier looks any more, and what none has seen has not passed.
-            let unseen = cancelled && !tool.descriptor.hooks.verifier.is_empty();
+            let over = cancelled || self.is_cancelled();
+            let unseen = over && !tool.descriptor.hooks.verifier.is_empty();
             let end = if unseen { End::Bad } else { End::Good };
             let ran = Ran::ok(format!("{name} was faster"), super::explore::seen());
             let structured = (name == "order.show").then(|| serde_json::json!({"total": 1}));

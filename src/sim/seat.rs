@@ -318,6 +318,13 @@ impl Seat {
         }
     }
 
+    /// Whether the turn is cancelled by now; a call that took too long may have been stopped before.
+    pub(super) fn is_cancelled(&self) -> bool {
+        let entries = self.log.journal.entries().iter().rev();
+        let mut turn = entries.take_while(|entry| !matches!(entry.event, Event::TurnStarted(_)));
+        turn.any(|entry| matches!(entry.event, Event::CancelAcknowledged(_)))
+    }
+
     pub(super) fn deadline_passed(&self, now: Millis) -> bool {
         let mut entries = self.log.journal.entries().iter().rev();
         let begins = entries.find(|entry| matches!(entry.event, Event::TurnStarted(_)));
