@@ -318,7 +318,7 @@ impl Seat {
         }
     }
 
-    /// Whether the turn is cancelled by now; a call that took too long may have been stopped before.
+    /// Whether the turn is cancelled by now; a call whose time was up may have been stopped before.
     pub(super) fn is_cancelled(&self) -> bool {
         let entries = self.log.journal.entries().iter().rev();
         let mut turn = entries.take_while(|entry| !matches!(entry.event, Event::TurnStarted(_)));
