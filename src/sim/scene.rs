@@ -495,12 +495,5 @@ fn descriptor(tool: &Tool) -> Result<Descriptor, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scene_is_sound() {
-        let scene = Scene::new().unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(scene.registry.len(), TOOLS.len() + 1);
-    }
-}
+#[path = "scene_tests.rs"]
+mod tests;

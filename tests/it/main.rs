@@ -46,6 +46,7 @@ mod redaction;
 mod registry;
 mod registry_disk;
 mod regressions;
+mod rehearsed;
 mod replicate;
 mod resume;
 mod resume_guards;

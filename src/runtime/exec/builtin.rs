@@ -115,7 +115,7 @@ pub fn rehearse(
         Builtin::FileWrite => Some(text(args, "content").to_owned()),
         Builtin::FilePatch => {
             let old = old.as_deref().ok_or_else(|| format!("{path} does not exist"))?;
-            Some(old.replacen(text(args, "find"), text(args, "replace"), 1))
+            Some(patched(path, old, args).map_err(|(_, message)| message)?)
         }
         _ if old.is_none() => return Err(format!("{path} does not exist")),
         _ => None,
@@ -154,26 +154,34 @@ fn write(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError>
 }
 
 fn patch(args: &Value, workspace: &mut Workspace) -> Result<Ran, WorkspaceError> {
-    let (path, find) = (text(args, "path"), text(args, "find"));
+    let path = text(args, "path");
     let content = workspace.read(path)?;
     let reads = vec![resource(path)];
-    match content.matches(find).count() {
-        _ if find.is_empty() => Ok(Ran::failed(Blame::Model, "empty_find", "`find` is empty")),
-        1 => {
-            let before = before(path, workspace);
-            let patched = content.replacen(find, text(args, "replace"), 1);
-            workspace.write(path, &patched)?;
-            let effects = ObservedEffects { writes: reads.clone(), reads, ..seen() };
-            let diff = Some(diff(path, Some(&content), Some(&patched)));
-            let before = pre_image(path, before, Some(&patched));
-            Ok(Ran { before, diff, ..Ran::ok(format!("patched {path}"), effects) })
+    let patched = match patched(path, &content, args) {
+        Ok(patched) => patched,
+        Err((code, message)) => {
+            let effects = ObservedEffects { reads, ..seen() };
+            return Ok(Ran { effects, ..Ran::failed(Blame::Model, code, message) });
         }
+    };
+    let before = before(path, workspace);
+    workspace.write(path, &patched)?;
+    let effects = ObservedEffects { writes: reads.clone(), reads, ..seen() };
+    let diff = Some(diff(path, Some(&content), Some(&patched)));
+    let before = pre_image(path, before, Some(&patched));
+    Ok(Ran { before, diff, ..Ran::ok(format!("patched {path}"), effects) })
+}
+
+/// A text with what is to be found in it replaced; a code and what is wrong where it does not
+/// stand there exactly once.
+fn patched(path: &str, content: &str, args: &Value) -> Result<String, (&'static str, String)> {
+    let find = text(args, "find");
+    match content.matches(find).count() {
+        _ if find.is_empty() => Err(("empty_find", "`find` is empty".to_owned())),
+        1 => Ok(content.replacen(find, text(args, "replace"), 1)),
         count => {
             let message = format!("`find` occurs {count} times in {path}; it must occur once");
-            Ok(Ran {
-                effects: ObservedEffects { reads, ..seen() },
-                ..Ran::failed(Blame::Model, "ambiguous_find", message)
-            })
+            Err(("ambiguous_find", message))
         }
     }
 }

@@ -12,15 +12,11 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::{Around, Ended, builtin, command, lock};
-use crate::base::bounded::bound;
 use crate::runtime::catalog::Registered;
 use crate::runtime::sandbox::adapter::{Adapter, Builtin};
 use crate::runtime::sandbox::{self, Plan};
 use crate::runtime::view::Environment;
 use crate::tool::descriptor::{Credentials, Descriptor, EgressPolicy, SandboxMode};
-
-/// How much of a rehearsal is shown, in Unicode scalar values.
-const SHOWN: usize = 4_000;
 
 /// A rehearsal to be made.
 #[derive(Debug)]
@@ -43,7 +39,7 @@ enum Means {
 /// What a call would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rehearsed {
-    /// In words, or as a unified diff.
+    /// In words, or as a unified diff: the whole of it.
     pub text: String,
     /// Lines that it would add or remove, where that is known.
     pub lines: Option<u32>,
@@ -123,7 +119,7 @@ pub async fn rehearse(rehearsal: &Rehearsal, around: Around<'_>, stop: &Notify) 
         _ => None,
     };
     let text = said.unwrap_or_else(|why| format!("the rehearsal failed: {why}"));
-    Rehearsed { text: bound(&text, SHOWN).text, lines }
+    Rehearsed { text, lines }
 }
 
 /// Lines that a unified diff adds or removes.

@@ -14,6 +14,10 @@ use crate::runtime::policy::{Decision, Judgement, Principal};
 use crate::tool::effect::EffectClass;
 use crate::tool::risk::RiskLevel;
 
+/// How much of a rehearsal whoever confirms is shown, in Unicode scalar values. What is compared
+/// before the start is the whole.
+pub const REHEARSAL_SHOWN: usize = 4_000;
+
 /// How long an answer may take, in milliseconds.
 pub const EXPIRY_MS: u64 = 300_000;
 
@@ -47,7 +51,7 @@ pub struct ApprovalRequest {
     pub offered: Vec<AnswerScope>,
     /// After this no answer counts.
     pub expires_at: Millis,
-    /// What the call would do, as it was found without doing it.
+    /// What the call would do, as it was found without doing it; at most [`REHEARSAL_SHOWN`].
     pub rehearsal: Option<Arc<str>>,
 }
 

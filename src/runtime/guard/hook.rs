@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::validate::Validated;
 use crate::runtime::BoxFuture;
 
 /// When a hook runs.
@@ -68,6 +69,26 @@ pub struct HookCall {
     pub outcome: Option<&'static str>,
     /// What the model will be shown, after it ran; for a verifier, what the call gave.
     pub shown: Option<Arc<str>>,
+}
+
+impl HookCall {
+    /// What a hook sees of a call that ran: how it ended, and what came of it.
+    pub fn after(
+        spec: &HookSpec,
+        call: Arc<str>,
+        validated: &Validated,
+        (outcome, shown): (&'static str, Arc<str>),
+    ) -> Self {
+        Self {
+            hook: spec.name.clone(),
+            point: spec.point,
+            call,
+            tool: validated.resolved().tool().id().to_string(),
+            args: Some(validated.args().clone()),
+            outcome: Some(outcome),
+            shown: Some(shown),
+        }
+    }
 }
 
 /// What a hook says.

@@ -8,6 +8,7 @@ use super::judge::missing_consent;
 use super::machine::{Effect, Lent, Turn, trace};
 use super::review::kept;
 use super::slots::Stage;
+use crate::base::bounded::bound;
 use crate::journal::Outcome;
 use crate::journal::event::call::{
     ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalReplaced, ApprovalRequested,
@@ -17,7 +18,7 @@ use crate::journal::event::catalog::{GrantIssued, GrantUsed};
 use crate::journal::event::turn::LoopWarned;
 use crate::journal::outcome::Denier;
 use crate::runtime::exec::ready;
-use crate::runtime::guard::approval::ApprovalRequest;
+use crate::runtime::guard::approval::{ApprovalRequest, REHEARSAL_SHOWN};
 use crate::runtime::guard::grant::ALWAYS_MS;
 use crate::runtime::guard::permit::{Answered, Word, by_approval, by_grant, by_policy};
 use crate::runtime::guard::repeat::{CallKey, Repeat, key};
@@ -90,12 +91,14 @@ impl Turn {
         let principal = &cx.resolved.principal;
         let expires_at = cx.world.now().saturating_add(cx.resolved.knobs.approval_expiry_ms);
         let rehearsal = self.slots.get(slot).rehearsal.clone();
+        let shown = rehearsal.as_ref().map(|text| bound(text, REHEARSAL_SHOWN).text.into());
         let request = ApprovalRequest {
-            rehearsal: rehearsal.clone(),
+            rehearsal: shown,
             ..ApprovalRequest::new(id, &validated, judgement, principal, expires_at)
         };
         // Whoever is asked sees the arguments; the record keeps them only if it may.
-        let logged = validated.resolved().tool().descriptor.observability.keeps_args();
+        let log = &validated.resolved().tool().descriptor.observability;
+        let (logged, whole) = (log.keeps_args(), log.keeps_args() && log.keeps_results());
         let fact = ApprovalRequested {
             approval_id: request.id.clone(),
             summary: request.summary.clone(),
@@ -108,7 +111,7 @@ impl Turn {
             reasons: request.reasons.clone(),
             expires_at: Some(expires_at),
             options: request.options(),
-            rehearsal: rehearsal.map(|text| kept(text, logged, cx)),
+            rehearsal: rehearsal.map(|text| kept(text, whole, cx)),
         };
         cx.call(&call, fact);
         self.ledger.prompted(key, &call, self.round);

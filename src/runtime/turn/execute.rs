@@ -357,15 +357,8 @@ impl Turn {
             );
         };
         let validated = ready.permitted().validated();
-        let call = HookCall {
-            hook: spec.name.clone(),
-            point: spec.point,
-            call: self.slots.call(slot),
-            tool: validated.resolved().tool().id().to_string(),
-            args: Some(validated.args().clone()),
-            outcome: Some(end.outcome.name()),
-            shown: Some(Arc::clone(&end.shown)),
-        };
+        let given = (end.outcome.name(), Arc::clone(&end.shown));
+        let call = HookCall::after(spec, self.slots.call(slot), validated, given);
         let ran = ran + 1;
         let ticket = self.ticket(slot, ran);
         self.slots.put(slot, Stage::Observing { end, ready, left, ran });

@@ -40,15 +40,9 @@ impl Turn {
             return self.concluded(slot, (ready, *ran), &checks, cx);
         };
         let validated = ready.permitted().validated();
-        let call = HookCall {
-            hook: spec.name.clone(),
-            point: spec.point,
-            call: self.slots.call(slot),
-            tool: validated.resolved().tool().id().to_string(),
-            args: Some(validated.args().clone()),
-            outcome: Some(if ran.fault.is_none() { "succeeded" } else { "failed" }),
-            shown: Some(cx.redact(&ran.output).into()),
-        };
+        let outcome = if ran.fault.is_none() { "succeeded" } else { "failed" };
+        let given = (outcome, cx.redact(&ran.output).into());
+        let call = HookCall::after(spec, self.slots.call(slot), validated, given);
         let ticket = self.verifying(slot, &checks);
         self.slots.put(slot, Stage::Verifying { ready, ran, left, checks });
         self.out.push(Effect::RunHook(ticket, Box::new(call)));
