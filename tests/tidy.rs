@@ -44,7 +44,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
 ];
 
 /// Folders of the runtime in the order of a call's flow; each may import only those before it.
-const RUNTIME: [&str; 19] = [
+const RUNTIME: [&str; 21] = [
     "error",
     "credential",
     "sandbox",
@@ -64,6 +64,8 @@ const RUNTIME: [&str; 19] = [
     "turn",
     "resume",
     "undo",
+    "session",
+    "home",
 ];
 
 fn root() -> PathBuf {
@@ -244,6 +246,10 @@ fn file_access_stays_at_the_edges() {
         "src/runtime/sandbox/needs.rs",
         "src/runtime/sandbox/package.rs",
         "src/runtime/catalog/store.rs",
+        "src/runtime/home/artifacts.rs",
+        "src/runtime/home/follow.rs",
+        "src/runtime/home/mod.rs",
+        "src/runtime/home/record.rs",
         "src/eval/read.rs",
         "src/replicate/read.rs",
         "src/eval/scaffold/write.rs",

@@ -11,7 +11,7 @@ use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
 use super::output::Output;
-use super::recorded::{Recorded, is_record, load};
+use super::recorded::{Recorded, is_record, load, with_texts};
 use crate::base::problem::{Position, Problem};
 use crate::base::secret::Secret;
 use crate::eval::read::{read, shown};
@@ -118,6 +118,11 @@ fn judge(path: &Path, key: Option<Secret>) -> Result<Answer, Vec<Problem>> {
         let findings = Judge::new(key).journal(&entries, &blobs);
         let events = entries.len() as u64;
         return Ok(Answer { findings, shown: entries, events, complete });
+    }
+    if let Some(run) = with_texts(path)? {
+        let findings = Judge::new(key).journal(&run.entries, &run.blobs);
+        let events = run.entries.len() as u64;
+        return Ok(Answer { findings, shown: run.entries, events, complete: run.torn == 0 });
     }
     let passed = passes::judge(&shown(path), key.as_ref(), &mut || source.open());
     let passed = passed.map_err(|error| match error {

@@ -6,6 +6,7 @@ pub mod check;
 pub mod error;
 pub mod exit;
 pub mod explain;
+pub mod home;
 pub mod init;
 mod kept;
 pub mod laws;
@@ -55,6 +56,8 @@ enum Command {
     Registry(registry::RegistryArgs),
     /// Talk to an agent with a suite's tools, and be asked for approvals
     Chat(chat::ChatArgs),
+    /// Make an agent's home, see what is in it, and remove what is kept no longer
+    Home(home::HomeArgs),
     /// Judge tool descriptors: of suites, of files, of an MCP server
     Lint(lint::LintArgs),
     /// What a journal says of one call: why, by whom, on whose word, with what effect
@@ -85,6 +88,7 @@ impl Command {
             Self::Init(args) => args.format,
             Self::Accept(args) => args.format,
             Self::Registry(args) => args.format,
+            Self::Home(args) => args.format,
             Self::Explain(args) => args.format,
             Self::Check(args) => args.format,
             Self::Laws(args) => args.format,
@@ -130,6 +134,7 @@ pub fn main() -> Exit {
         Command::Accept(args) => accept::accept(&args, &mut output),
         Command::Registry(args) => registry::registry(&args, &mut output),
         Command::Chat(args) => chat::chat(&args, &mut output),
+        Command::Home(args) => home::home(&args, &mut output),
         Command::Lint(args) => lint::lint(&args, &mut output),
         Command::Explain(args) => explain::explain(&args, &mut output),
         Command::Check(args) => check::check(&args, &mut output),

@@ -11,6 +11,7 @@ use crate::base::jsonl;
 use crate::base::problem::{Position, Problem};
 use crate::eval::read::{read, shown};
 use crate::journal::{Blobs, Entry, format};
+use crate::runtime::home::{ARTIFACTS, HomeError, Run, beside};
 
 /// Whether the first thing that stands in a file is the record of a run.
 pub(super) fn is_record(mut reader: Box<dyn BufRead + '_>) -> io::Result<bool> {
@@ -97,8 +98,27 @@ pub(super) fn load_any(path: &Path) -> Result<(Vec<Entry>, Blobs), Vec<Problem>>
         let Recorded { entries, blobs, .. } = load(path)?;
         return Ok((entries, blobs));
     }
+    if let Some(run) = with_texts(path)? {
+        return Ok((run.entries, run.blobs));
+    }
     let (entries, problems) = format::read(&shown(path), &text);
     if problems.is_empty() { Ok((entries, Blobs::default())) } else { Err(problems) }
+}
+
+/// A journal with the texts that stand beside it; none where there are none. A home keeps some of
+/// them as artifacts.
+///
+/// # Errors
+/// All lines that cannot be read.
+pub(super) fn with_texts(path: &Path) -> Result<Option<Run>, Vec<Problem>> {
+    if !beside(path).is_file() {
+        return Ok(None);
+    }
+    let artifacts = path.parent().and_then(Path::parent).map(|home| home.join(ARTIFACTS));
+    Run::read(path, artifacts.as_deref()).map(Some).map_err(|error| match error {
+        HomeError::Problems(problems) => problems,
+        error => vec![Problem::new(shown(path), Position::default(), error.to_string())],
+    })
 }
 
 fn blob(object: &Map<String, Value>) -> Option<(Digest, String)> {

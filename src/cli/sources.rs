@@ -11,10 +11,12 @@ use crate::eval::load::Listed;
 pub use crate::eval::mcp_source::{program, short_name};
 use crate::eval::read::{read, shown};
 use crate::eval::suite::{McpSource, SuiteFile, ToolSource};
+use crate::runtime::catalog::desk::LIVE;
 use crate::runtime::catalog::source::snapshot::{self, Snapshot};
 use crate::runtime::catalog::source::{Imported, ServerName, mcp, openai};
 use crate::runtime::catalog::store::{Store, StoreError};
 use crate::runtime::credential::Broker;
+use crate::runtime::home::TOOLS;
 use crate::runtime::mcp::{Allows, Deadlines, Transport, list_by};
 use crate::runtime::sandbox::for_server;
 use crate::tool::descriptor::Descriptor;
@@ -55,8 +57,13 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
             }
             ToolSource::OpenAi { openai } => tool_list(&folder.join(openai)),
             ToolSource::Snapshot { snapshot } => saved(&folder.join(snapshot)).map(|(_, i)| i),
-            ToolSource::Registry { registry } => {
-                let (descriptors, problems) = enabled(&folder.join(registry))?;
+            ToolSource::Registry { .. } | ToolSource::Home { .. } => {
+                let (root, scope) = match source {
+                    ToolSource::Home { home } => (folder.join(home).join(TOOLS), Some(LIVE)),
+                    ToolSource::Registry { registry } => (folder.join(registry), None),
+                    _ => continue,
+                };
+                let (descriptors, problems) = enabled(&root, scope)?;
                 out.problems.extend(problems);
                 out.descriptors.insert(index, descriptors);
                 continue;
@@ -75,8 +82,8 @@ pub async fn listed(folder: &Path, file: &SuiteFile) -> Result<Sources, CliError
 }
 
 /// What a registry has enabled; anything else of it can neither be shown nor called.
-fn enabled(root: &Path) -> Result<(Vec<Descriptor>, Vec<Problem>), CliError> {
-    match Store::read(root).and_then(|store| store.enabled(None)) {
+fn enabled(root: &Path, scope: Option<&str>) -> Result<(Vec<Descriptor>, Vec<Problem>), CliError> {
+    match Store::read(root).and_then(|store| store.enabled(scope)) {
         Ok(descriptors) => Ok((descriptors, Vec::new())),
         Err(StoreError::Problems(problems)) => Ok((Vec::new(), problems)),
         Err(error @ StoreError::Io { .. }) => Err(CliError::from(error)),

@@ -78,6 +78,19 @@ impl CredentialsEntry {
         each.filter_map(|(name, entry)| Some((name.clone(), entry.problem()?))).collect()
     }
 
+    /// The same with more of them; of two with one name the one that stood here counts. What names
+    /// only bind stays unbound.
+    #[must_use]
+    pub fn with(self, more: BTreeMap<String, BindingEntry>) -> Self {
+        let own: BTreeMap<String, BindingEntry> = match self {
+            Self::Bound(entries) => entries,
+            Self::Names(names) => {
+                names.into_iter().map(|name| (name, BindingEntry::default())).collect()
+            }
+        };
+        Self::Bound(more.into_iter().chain(own).collect())
+    }
+
     fn entries(&self) -> impl Iterator<Item = (&String, &BindingEntry)> {
         let entries = match self {
             Self::Names(_) => None,
@@ -98,6 +111,12 @@ impl BindingEntry {
         }
     }
 
+    /// The same, where its file is below this folder.
+    pub fn below(&mut self, folder: &str) {
+        let join = |file: String| Path::new(folder).join(file).to_string_lossy().into_owned();
+        self.file = self.file.take().map(join);
+    }
+
     fn source(&self, folder: &Path) -> Option<Source> {
         match (&self.env, &self.file) {
             (Some(name), _) => Some(Source::Env(name.clone())),
@@ -108,7 +127,8 @@ impl BindingEntry {
         }
     }
 
-    fn problem(&self) -> Option<String> {
+    /// What is wrong with it.
+    pub fn problem(&self) -> Option<String> {
         let said = [self.env.is_some(), self.file.is_some(), !self.command.is_empty()];
         if said.iter().filter(|one| **one).count() > 1 {
             return Some("its value comes from one place: `env`, `file` or `command`".to_owned());

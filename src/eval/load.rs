@@ -7,20 +7,22 @@ use std::sync::Arc;
 use super::availability::{self, Place, keys};
 use super::case::Case;
 use super::credentials::CredentialsEntry;
+use super::home_source::{self, HomeParts};
 use super::knobs;
 use super::load_cases::{self, CaseFile, case_file};
+use super::load_settings;
+pub use super::load_settings::PROVIDERS;
 use super::mcp_source::Calls;
-use super::metric;
 use super::prompts;
 use super::read::{files_below, normal, read, shown};
 use super::skill_source;
-use super::suite::{GateEntry, SUITE, SuiteFile, ToolSource};
+use super::suite::{SUITE, SuiteFile, ToolSource};
 use crate::base::canon::content_digest;
 use crate::base::digest::Digest;
 use crate::base::document::{Document, escape};
 use crate::base::problem::{Position, Problem};
 use crate::runtime::catalog::Registry;
-use crate::runtime::mcp::Servers;
+use crate::runtime::mcp::{McpServer, Servers};
 use crate::runtime::policy::{Principal, Rules};
 use crate::runtime::resolved::Knobs;
 use crate::runtime::sandbox::host::Host;
@@ -54,6 +56,8 @@ pub struct Suite {
     pub knobs: Knobs,
     /// What is at hand.
     pub environment: Environment,
+    /// The agent's home that its tools are from, where they are.
+    pub home: Option<AgentHome>,
     /// Names kept out.
     pub excluded: BTreeSet<ToolId>,
     /// What is allowed beside that.
@@ -64,6 +68,15 @@ pub struct Suite {
     pub look_alikes: Vec<(String, String)>,
     /// Digest of rules, principal and settings.
     pub policy_digest: Digest,
+}
+
+/// An agent's home, as it is used where an agent runs and not where it is measured.
+#[derive(Debug, Clone)]
+pub struct AgentHome {
+    /// Its folder.
+    pub root: PathBuf,
+    /// Its servers; nobody agreed to any of them yet.
+    pub servers: Vec<McpServer>,
 }
 
 impl Suite {
@@ -96,6 +109,7 @@ impl Suite {
 struct Loader {
     problems: Vec<Problem>,
     packages: Vec<Package>,
+    home: Option<(PathBuf, HomeParts)>,
 }
 
 /// Descriptors of sources that cannot be read from files alone, by the index of their source in
@@ -124,9 +138,10 @@ pub fn manifests(path: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// All problems of all its files, in the order of files and places.
 pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
-    let (document, file) = read_suite_file(folder)?;
+    let (document, mut file) = read_suite_file(folder)?;
     let mut loader = Loader::default();
     let mut descriptors = loader.descriptors(folder, &document, &file, listed);
+    let home = loader.home(&mut file);
     let case_files = loader.case_files(folder, &document, &file);
     if file.deferred.is_some() || case_files.iter().any(CaseFile::defers) {
         let taken = availability::add_search(&mut descriptors);
@@ -147,7 +162,7 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
     cases.extend(load_cases::all(case_files, &file, &registry, &availability, found));
     loader.check_ids(&cases);
     let look_alikes = loader.look_alikes((folder, &document), &file, &registry);
-    loader.check_settings(&document, &file);
+    load_settings::check(&document, &file, &mut loader.problems);
     for (name, why) in file.credentials.iter().flat_map(CredentialsEntry::problems) {
         let at = format!("/credentials/{}", escape(&name));
         loader.problems.push(document.problem(&at, why));
@@ -174,7 +189,9 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
             host: Host::default(),
             servers: Arc::new(live_servers(folder, &file)),
             packages: Arc::new(Packages::new(loader.packages)),
+            held: Arc::default(),
         },
+        home,
         policy_digest: content_digest("policy", &policy),
         registry: Arc::new(registry),
         rules: Arc::new(rules),
@@ -187,6 +204,9 @@ pub fn load(folder: &Path, listed: &Listed) -> Result<Suite, Vec<Problem>> {
     })
 }
 
+const IN_A_HOME: &str = "a home has the tools that are enabled in the scope `live` of its registry: \
+                         `proofmark registry --registry HOME/tools add ..`";
+
 /// The servers that trials call.
 fn live_servers(folder: &Path, file: &SuiteFile) -> Servers {
     let live = file.tools.iter().filter_map(|source| match source {
@@ -197,6 +217,17 @@ fn live_servers(folder: &Path, file: &SuiteFile) -> Servers {
 }
 
 impl Loader {
+    /// The home that was read, less what belongs to the suite from here on.
+    fn home(&mut self, file: &mut SuiteFile) -> Option<AgentHome> {
+        let (root, parts) = self.home.take()?;
+        self.packages.extend(parts.packages);
+        if !parts.bindings.is_empty() {
+            let own = file.credentials.take().unwrap_or(CredentialsEntry::Names(Vec::new()));
+            file.credentials = Some(own.with(parts.bindings));
+        }
+        Some(AgentHome { root, servers: parts.servers })
+    }
+
     /// A file that is referred to and not there is a problem where it is referred to.
     fn is_missing(&mut self, document: &Document, at: &str, path: &Path) -> bool {
         if path.is_file() {
@@ -252,6 +283,15 @@ impl Loader {
                         self.packages.push(package);
                     }
                 }
+                ToolSource::Home { home } => {
+                    let root = folder.join(home);
+                    let read = home_source::parts(&root).map(Some);
+                    if let Some(mut parts) = self.take(read) {
+                        parts.bindings.values_mut().for_each(|entry| entry.below(home));
+                        self.home = Some((normal(&root), parts));
+                    }
+                    descriptors.extend(listed.get(&index).into_iter().flatten().cloned());
+                }
                 ToolSource::Mcp { mcp } if mcp.problem().is_some() => {
                     let why = mcp.problem().unwrap_or_default();
                     self.problems.push(document.problem(&format!("{at}/mcp"), why));
@@ -270,7 +310,14 @@ impl Loader {
 
     fn registry(&mut self, document: &Document, descriptors: Vec<Descriptor>) -> Registry {
         if descriptors.is_empty() && self.problems.is_empty() {
-            self.problems.push(document.problem("/tools", "there is not a single tool"));
+            let problem = document.problem("/tools", "there is not a single tool");
+            let has_home = document.value.pointer("/tools").is_some_and(|tools| {
+                tools.as_array().is_some_and(|all| all.iter().any(|one| one.get("home").is_some()))
+            });
+            self.problems.push(match has_home {
+                true => problem.help(IN_A_HOME),
+                false => problem,
+            });
         }
         Registry::new(descriptors).unwrap_or_else(|errors| {
             let seen = !self.problems.is_empty();
@@ -419,80 +466,4 @@ impl Loader {
         }
         pairs
     }
-
-    fn check_settings(&mut self, document: &Document, file: &SuiteFile) {
-        for (index, provider) in file.providers.iter().enumerate() {
-            let at = format!("/providers/{index}");
-            self.problems.extend(provider_problem(document, &at, provider));
-        }
-        for (index, gate) in file.gates.iter().enumerate() {
-            let at = format!("/gates/{index}");
-            if !metric::NAMES.contains(&gate.metric.as_str()) {
-                let message = format!("no metric `{}`", gate.metric);
-                let problem = document.problem(&format!("{at}/metric"), message);
-                let names = metric::NAMES.iter().copied();
-                self.problems.push(problem.suggest(&gate.metric, names));
-            }
-            if gate.at_least.is_none() && gate.at_most.is_none() {
-                let problem = document.problem(&at, "a gate needs at_least or at_most");
-                self.problems.push(problem);
-            }
-            self.check_gate_scope(document, &at, gate);
-        }
-        for (index, law) in file.exercises.iter().enumerate() {
-            if crate::law::registry::find(law).is_none() {
-                let problem =
-                    document.problem(&format!("/exercises/{index}"), format!("no law `{law}`"));
-                let names = crate::law::registry::all().iter().map(|law| law.name);
-                self.problems.push(problem.suggest(law, names));
-            }
-        }
-    }
-
-    /// A gate on a scope that no metric has could never fail.
-    fn check_gate_scope(&mut self, document: &Document, at: &str, gate: &GateEntry) {
-        if gate.at_least.zip(gate.at_most).is_some_and(|(least, most)| least > most) {
-            self.problems.push(document.problem(at, "at_least is above at_most"));
-        }
-        let share = !gate.metric.starts_with("cost.");
-        if share && [gate.at_least, gate.at_most].into_iter().flatten().any(|limit| limit > 1.0) {
-            let problem = document.problem(at, format!("{} is a share of at most 1", gate.metric));
-            self.problems.push(problem.help("write 0.6 for 60 %"));
-        }
-        if let Some(per) = &gate.per {
-            let problem = match per.as_str() {
-                "tool" if metric::PER_TOOL.contains(&gate.metric.as_str()) => None,
-                "tool" => Some(format!("{} is not counted per tool", gate.metric)),
-                _ => Some(format!("`{per}` is not known; write `tool`")),
-            };
-            let place = |message| document.problem(&format!("{at}/per"), message);
-            self.problems.extend(problem.map(place));
-        }
-        for (key, value) in &gate.scope {
-            let known: &[&str] = match key.as_str() {
-                "split" if metric::PER_SPLIT.contains(&gate.metric.as_str()) => {
-                    &["tuned", "frozen"]
-                }
-                "average" if metric::PER_TOOL.contains(&gate.metric.as_str()) => &["macro"],
-                "provider" => &PROVIDERS,
-                _ => &[],
-            };
-            if !known.contains(&value.as_str()) {
-                let message = format!("{} has no scope `{key}: {value}`", gate.metric);
-                let problem = document.problem(&format!("{at}/scope/{key}"), message);
-                self.problems.push(problem.suggest(value, known.iter().copied()));
-            }
-        }
-    }
-}
-
-/// The providers that exist.
-pub const PROVIDERS: [&str; 2] = ["chooser", "scripted"];
-
-pub(super) fn provider_problem(document: &Document, at: &str, provider: &str) -> Option<Problem> {
-    if PROVIDERS.contains(&provider) {
-        return None;
-    }
-    let problem = document.problem(at, format!("no provider `{provider}`"));
-    Some(problem.suggest(provider, PROVIDERS))
 }

@@ -12,8 +12,8 @@ use super::case::{
     ExpectedCallEntry, FaultBlame, Kind, NeverEntry, SCRIPT, ScriptEntry, ScriptFile, StepEntry,
     is_frozen,
 };
-use super::load::provider_problem;
 use super::load_play::{self, Reader};
+use super::load_settings::provider_problem;
 use super::play::Play;
 use super::read::{normal, read, shown};
 use super::suite::{DialectName, SuiteFile};

@@ -48,6 +48,18 @@ pub(super) fn files_below(path: &Path, endings: &[&str]) -> Result<Vec<PathBuf>,
     Ok(files)
 }
 
+/// The folders in a folder, sorted; none where it cannot be read. Hidden ones are left out.
+pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let hidden = |path: &PathBuf| {
+        path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'))
+    };
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir() && !hidden(path)).collect();
+    folders.sort();
+    folders
+}
+
 /// The bytes of every file below a folder, by its path there. Hidden files are left out, and links
 /// are not followed: what a folder is made of stands in it.
 pub(super) fn folder_bytes(

@@ -171,6 +171,12 @@ pub enum ToolSource {
         /// The folder.
         skill: String,
     },
+    /// An agent's home: what its registry has enabled for live use, with its skills and its
+    /// credentials.
+    Home {
+        /// The home's folder.
+        home: String,
+    },
     /// What a registry has enabled, in whatever scope.
     Registry {
         /// The registry's folder.

@@ -107,6 +107,16 @@ impl Blobs {
         self.texts.get(name)
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// All texts, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&Digest, &Arc<str>)> {
         self.texts.iter()

@@ -2,7 +2,7 @@
 //!
 //! Facts only: an event never says how to show itself, and never holds a secret. Reading order:
 //! `outcome`, `event` (the closed enum, its facts by phase below `event/`), `journal`, `format`,
-//! `receipt`, `schema`.
+//! `texts`, `receipt`, `schema`.
 
 pub mod event;
 mod fast;
@@ -12,6 +12,7 @@ pub mod journal;
 pub mod outcome;
 pub mod receipt;
 pub mod schema;
+pub mod texts;
 
 pub use event::Event;
 pub use journal::{Blobs, Entry, Journal};

@@ -24,7 +24,7 @@ pub use source::{DiscoverError, Discovered, ToolSource};
 
 use crate::base::problem::Problem;
 use crate::base::secret::Secret;
-use crate::base::world::{Millis, RealWorld, World};
+use crate::base::world::{Millis, RealWorld, World, wall_clock};
 use crate::journal::outcome::Unavailability;
 use crate::journal::{Event, Journal, Outcome};
 use crate::law::Judge;
@@ -32,6 +32,7 @@ use crate::law::account::{Account, account};
 use crate::law::law::Finding;
 use crate::runtime::catalog::desk::{self, Basis, Candidate};
 use crate::runtime::catalog::lifecycle::State;
+use crate::runtime::catalog::standing::Holder;
 use crate::runtime::catalog::store::{Store, StoreError};
 use crate::runtime::catalog::{Registered, Registry};
 use crate::runtime::credential::Broker;
@@ -65,7 +66,8 @@ pub struct Setting {
     pub rules: String,
     /// Settings of turns.
     pub knobs: Knobs,
-    /// What is at hand. `evaluation` makes verified tools callable before they are enabled.
+    /// What is at hand. `evaluation` makes verified tools callable before they are enabled, and
+    /// enabled ones before they are granted.
     pub environment: Environment,
     /// Credentials.
     pub broker: Broker,
@@ -378,12 +380,19 @@ fn bundle(store: &Store, setting: &Setting) -> Result<Resolved, ManagerError> {
             .map_err(ManagerError::Rules)?,
     };
     let key = setting.receipt_key.clone();
+    let mut environment = setting.environment.clone();
+    if !environment.evaluation {
+        let Principal { id, tenant, .. } = &setting.principal;
+        let (scope, principal, tenant) = (setting.scope.clone(), id.clone(), tenant.clone());
+        let holder = Holder { scope, principal, tenant };
+        environment.held = Arc::new(store.callable(&holder, wall_clock())?.held());
+    }
     Ok(Resolved {
         hooks: Hooks::default(),
         registry: Arc::new(registry),
         principal: setting.principal.clone(),
         rules: Arc::new(rules),
-        environment: setting.environment.clone(),
+        environment,
         excluded: Default::default(),
         availability: Arc::new(Availability::default()),
         knobs: setting.knobs.clone(),

@@ -3,7 +3,7 @@
 //! Folders in the order of a call's flow; each may import only those before it: `credential`,
 //! `sandbox`, `mcp` and `catalog` (what exists, where it could run), `policy`, `view`, `dialect`,
 //! `provider`, `guard`, `exec`, `evidence`, `surface`, `resolved`, `state`, `context`, `turn`,
-//! `resume`, `undo`, then `session`, the facade.
+//! `resume`, `undo`, then `session`, the facade, and `home`, what outlives a session.
 
 pub mod catalog;
 pub mod context;
@@ -13,6 +13,7 @@ pub mod error;
 pub mod evidence;
 pub mod exec;
 pub mod guard;
+pub mod home;
 pub mod mcp;
 pub mod policy;
 pub mod provider;

@@ -19,7 +19,7 @@ use super::state::AgentState;
 use super::surface::{Limits, Renderer, Sink, Sinks};
 use super::turn::begin::Proposal;
 use super::turn::delegate::Nested;
-use super::turn::driver::{Parties, Shown, Signal, Watch, drive};
+use super::turn::driver::{Keeper, Kept, Parties, Shown, Signal, Watch, drive};
 use super::turn::log::Log;
 pub(crate) use super::turn::log::opening;
 use super::turn::log::{agreed, registered};
@@ -128,6 +128,7 @@ pub struct Session {
     renderer: Renderer,
     reopened: Option<Reopened>,
     remote: (mpsc::UnboundedSender<Signal>, mpsc::UnboundedReceiver<Signal>),
+    kept: Kept,
 }
 
 /// Reaches a session while a turn of it runs: the cancellation token, the steering queue, the
@@ -204,6 +205,7 @@ impl Session {
             renderer,
             reopened: None,
             remote: mpsc::unbounded_channel(),
+            kept: Kept::default(),
         }
     }
 
@@ -222,6 +224,7 @@ impl Session {
     ) -> TurnEnd {
         self.go_on(watch).await;
         self.hear().await;
+        self.take();
         let provider = Arc::clone(&self.provider);
         self.drive(Input::Begin { text, envelope, provider }, watch).await
     }
@@ -270,6 +273,23 @@ impl Session {
         }
     }
 
+    /// What was taken away while no turn ran is gone before the next one begins. Other signals are
+    /// for the turn.
+    fn take(&mut self) {
+        let mut others = Vec::new();
+        while let Ok(signal) = self.remote.1.try_recv() {
+            match signal {
+                Signal::Block(Block { tool, reason, by }) => drop(self.block(tool, &reason, &by)),
+                Signal::Revoke(grant, by) => drop(self.revoke(&grant, &by)),
+                other => others.push(other),
+            }
+        }
+        for signal in others {
+            // The receiver is this session's own.
+            let _there = self.remote.0.send(signal);
+        }
+    }
+
     /// Ends the turn that was open when the session was resumed; `None` when there was none.
     pub async fn go_on(&mut self, watch: Watch<'_>) -> Option<TurnEnd> {
         let mut open = self.reopened.take()?;
@@ -295,6 +315,7 @@ impl Session {
     /// The bundle of the turns that follow. Tools that are new are recorded.
     pub fn renew(&mut self, resolved: Arc<Resolved>) {
         registered(&mut self.log, &mut *self.world, &resolved);
+        self.kept.see(&self.log.journal);
         self.secrets = resolved.broker.secrets().clone();
         self.resolved = resolved;
     }
@@ -305,6 +326,7 @@ impl Session {
         if was {
             let fact = GrantRevoked { grant_id: grant.to_owned(), by: Some(by.to_owned()) };
             self.log.fact(&mut *self.world, fact);
+            self.kept.see(&self.log.journal);
         }
         was
     }
@@ -335,6 +357,7 @@ impl Session {
             agents: &self.agents,
             approver: &*self.approver,
             channel: self.channel,
+            kept: &self.kept,
             hooks: &self.hooks,
             workspace: &self.workspace,
             simulated: &self.simulated,
@@ -352,6 +375,7 @@ impl Session {
             simulated: &self.simulated,
             links: &self.links,
             signals: &mut self.remote.1,
+            kept: &self.kept,
             watch,
             shown: Shown { sinks: &self.sinks, renderer: &mut self.renderer },
             delegate: &nested,
@@ -399,6 +423,7 @@ impl Session {
             let block = Block { tool, reason: reason.to_owned(), by: by.to_owned() };
             let clean = |text: &str| (self.steps.redact)(&self.secrets, text).into_owned();
             self.log.fact(&mut *self.world, block.fact(clean));
+            self.kept.see(&self.log.journal);
         }
         new
     }
@@ -443,6 +468,14 @@ impl Session {
             let (tool, acts) = self.simulated.left()?;
             Some(harness_fault(format!("{acts} acts of {tool} were never played")))
         })
+    }
+
+    /// Has the journal, and those of delegates, kept elsewhere too: what is recorded already now,
+    /// and everything else before anything follows from it.
+    pub fn keep(&mut self, keeper: Keeper) {
+        self.kept.by(keeper);
+        self.kept.see(&self.log.journal);
+        self.children.iter().for_each(|child| self.kept.see(child));
     }
 
     /// Ends the links to MCP servers, each of them politely. A session that is only closed, or

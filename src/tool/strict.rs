@@ -14,7 +14,8 @@ use crate::base::problem::{Problem, nearest};
 
 /// A file format: its tag (`proofmark/tool@1`) and its generated JSON Schema.
 pub struct Format {
-    tag: &'static str,
+    /// None for a format of others, whose files do not name it.
+    tag: Option<&'static str>,
     schema: Value,
     compiled: CompiledSchema,
 }
@@ -25,10 +26,18 @@ impl Format {
     /// # Panics
     /// When the schema generated from our own type does not compile, which a test rules out.
     pub fn of<T: JsonSchema>(tag: &'static str) -> Self {
-        let schema = schema_of::<T>(tag);
+        Self { tag: Some(tag), ..Self::foreign::<T>(tag) }
+    }
+
+    /// The same for a format of others, whose files do not name it.
+    ///
+    /// # Panics
+    /// As [`Format::of`].
+    pub fn foreign<T: JsonSchema>(title: &'static str) -> Self {
+        let schema = schema_of::<T>(title);
         let compiled = CompiledSchema::compile(&schema);
-        let compiled = compiled.unwrap_or_else(|e| panic!("our own schema of {tag}: {e}"));
-        Self { tag, schema, compiled }
+        let compiled = compiled.unwrap_or_else(|e| panic!("our own schema of {title}: {e}"));
+        Self { tag: None, schema, compiled }
     }
 
     /// The generated JSON Schema.
@@ -53,18 +62,18 @@ impl Format {
 
     fn problems(&self, document: &Document) -> Vec<Problem> {
         let mut problems = Vec::new();
-        if let Some(map) = document.value.as_object() {
+        if let (Some(tag), Some(map)) = (self.tag, document.value.as_object()) {
             match map.get("schema") {
-                Some(Value::String(tag)) if tag == self.tag => {}
+                Some(Value::String(found)) if found == tag => {}
                 Some(other) => problems.push(
                     document
-                        .problem("/schema", format!("this is {other}, not a {} file", self.tag))
-                        .help(format!("write `schema: {}`", self.tag)),
+                        .problem("/schema", format!("this is {other}, not a {tag} file"))
+                        .help(format!("write `schema: {tag}`")),
                 ),
                 None => problems.push(
                     document
                         .problem("", "the format is not named")
-                        .help(format!("write `schema: {}` first", self.tag)),
+                        .help(format!("write `schema: {tag}` first")),
                 ),
             }
         }

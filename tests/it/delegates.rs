@@ -1,7 +1,7 @@
 //! Delegates: sessions inside a session, with never more than their parent has.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use proofmark::journal::event::call::DelegateStarted;
 use proofmark::journal::event::turn::ProviderFault;
@@ -206,6 +206,33 @@ fn evidence_that_a_call_points_to_can_be_inherited() {
     let expected =
         format!("g\n\nEvidence:\n- {id}\n- art_gone\n\nContext:\n{id}:\nthe stored result");
     assert_eq!(told.as_deref(), Some(&*expected));
+}
+
+#[test]
+fn whoever_keeps_the_records_has_every_fact_of_a_delegate_before_its_parent_goes_on() {
+    let helper_says = vec![calls_of(&[("file_read", r#"{"path":"a"}"#)]), step(say("could not"))];
+    let tools = [files(), vec![helper("'file.*'", "")]].concat();
+    let mut session = Stage::new(tools, parent()).agent("helper", helper_says).open();
+    // How much of each session was kept, and how much of the delegate when its parent heard of it.
+    let kept: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+    let (keeps, heard) = (Arc::clone(&kept), Arc::new(OnceLock::new()));
+    let then = Arc::clone(&heard);
+    session.keep(Box::new(move |journal| {
+        let mut kept = keeps.lock().unwrap();
+        let entries = journal.entries();
+        kept.insert(entries[0].session.to_string(), entries.len());
+        let told = |entry: &Entry| matches!(entry.event, Event::DelegateFinished(_));
+        if entries.iter().any(told) {
+            let below = || kept.iter().find(|(id, _)| id.contains('/')).map(|(_, count)| *count);
+            then.get_or_init(|| below().unwrap_or_default());
+        }
+    }));
+    run(&mut session);
+    let child = &session.children()[0];
+    let all = [session.journal(), child];
+    let all = all.map(|one| (one.entries()[0].session.to_string(), one.entries().len()));
+    assert_eq!(*kept.lock().unwrap(), BTreeMap::from(all));
+    assert_eq!(heard.get(), Some(&child.entries().len()));
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod escape;
 mod explain;
 mod faults;
 mod handed;
+mod home;
 mod http;
 mod import;
 mod laws;

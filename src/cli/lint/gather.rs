@@ -21,6 +21,7 @@ use crate::lint::{Level, Server, Subject};
 use crate::runtime::catalog::source::skill::FILE;
 use crate::runtime::catalog::source::{openai, snapshot};
 use crate::runtime::catalog::store::Store;
+use crate::runtime::home::TOOLS;
 use crate::runtime::mcp::{Allows, parse_server};
 use crate::tool::descriptor::FORMAT;
 use crate::tool::manifest;
@@ -123,8 +124,12 @@ fn of_suite(suite: &Suite) -> Result<Unit, CliError> {
                 of_skill(&mut unit, (&mut own, &mut origins), &suite.folder.join(skill))?;
             }
             ToolSource::Mcp { mcp } => listing(&mut unit, &sources::kept(&suite.folder, mcp))?,
-            ToolSource::Registry { registry } => {
-                for path in Store::read(&suite.folder.join(registry))?.files() {
+            ToolSource::Registry { registry: root } | ToolSource::Home { home: root } => {
+                let mut root = suite.folder.join(root);
+                if matches!(source, ToolSource::Home { .. }) {
+                    root.push(TOOLS);
+                }
+                for path in Store::read(&root)?.files() {
                     manifest(&mut unit, (&mut own, &mut origins), &path)?;
                 }
             }

@@ -22,8 +22,8 @@ use crate::base::world::wall_clock;
 use crate::eval::evidence::{self, Golden};
 use crate::eval::read::{read, shown};
 use crate::journal::Event;
-use crate::runtime::catalog::desk::{self, Basis, EVALUATION, Refusal};
-use crate::runtime::catalog::store::{Store, StoreError};
+use crate::runtime::catalog::desk::{self, Basis, EVALUATION, LIVE, Refusal};
+use crate::runtime::catalog::store::{Eval, Store, StoreError};
 use crate::tool::descriptor::Descriptor;
 use crate::tool::id::ToolId;
 use answer::{Answer, Asked};
@@ -155,9 +155,6 @@ enum Change {
         by: String,
     },
 }
-
-/// The scope outside of evaluations, where none is named.
-const LIVE: &str = "live";
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("basis").required(true)
@@ -307,7 +304,14 @@ fn enable(args: &EnableArgs, id: &ToolId, store: &Store) -> Result<Vec<Event>, S
         Basis::Without(_) => EVALUATION,
     };
     let scope = args.scope.as_deref().unwrap_or(default);
-    Ok(desk::enable(&store.book, id, scope, &basis)?)
+    let facts = desk::enable(&store.book, id, scope, &basis)?;
+    if let (Basis::Golden { evidence, judged, passed }, Some(path)) = (basis, &args.evidence) {
+        let (tool_id, tool_version) = (id.clone(), version(store, id)?);
+        let (run, at) = (shown(path), wall_clock());
+        let eval = Eval { tool_id, tool_version, evidence, judged, passed, run, at };
+        store.keep_eval(&eval).map_err(CliError::from)?;
+    }
+    Ok(facts)
 }
 
 /// What a run's record says of the version in question.

@@ -19,6 +19,9 @@ use crate::tool::risk;
 /// is made there.
 pub const EVALUATION: &str = "evaluation";
 
+/// The scope in which agents act.
+pub const LIVE: &str = "live";
+
 /// Golden prompts that a tool needs before it is enabled: as many as `init` asks its author for.
 pub const GOLDEN: u64 = 4;
 

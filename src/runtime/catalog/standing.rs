@@ -11,9 +11,9 @@ use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::Event;
 use crate::journal::event::catalog::{GrantIssued, ToolDiscovered};
-use crate::tool::descriptor::TrustLevel;
+use crate::tool::descriptor::{Descriptor, TrustLevel};
 use crate::tool::id::ToolId;
-use crate::tool::risk::Level;
+use crate::tool::risk::{self, Level};
 
 /// One tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +80,28 @@ impl Standing {
         if by_itself || granted.next().is_some() { State::Callable } else { self.state() }
     }
 
+    /// Why it is not callable for one principal in one scope, and who saw to that, where it is
+    /// known.
+    pub fn why_not(&self, asks: &Asks<'_>) -> (String, Option<String>) {
+        let why = match self.state_for(asks) {
+            State::Verified => format!("it is not enabled in `{}`", asks.scope),
+            State::Enabled | State::Granted => {
+                format!("no grant in `{}` lets {} call it", asks.scope, asks.principal)
+            }
+            state => match &self.why {
+                Some(why) => format!("the registry has it as {}: {why}", state.name()),
+                None => format!("the registry has it as {}", state.name()),
+            },
+        };
+        (why, self.by.clone())
+    }
+
+    /// When the first of the grants that let somebody call it ends; `None` where none does.
+    pub fn until(&self, asks: &Asks<'_>) -> Option<Millis> {
+        let ends = self.bound().filter(|grant| grant.principal == asks.principal);
+        ends.filter_map(|grant| grant.expires_at).filter(|end| *end >= asks.now).min()
+    }
+
     /// Grants for exactly this version.
     fn bound(&self) -> impl Iterator<Item = &GrantIssued> {
         self.grants.values().filter(|grant| Some(grant.tool_version) == self.version)
@@ -119,6 +141,31 @@ pub struct Asks<'a> {
     pub level: Level,
     /// How far its source is trusted.
     pub trust: TrustLevel,
+}
+
+/// Whoever holds authority in a scope of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The scope.
+    pub scope: String,
+    /// The principal.
+    pub principal: String,
+    /// The tenant that the principal acts for.
+    pub tenant: Option<String>,
+}
+
+impl Holder {
+    /// Asks for a tool, now.
+    pub fn asks(&self, tool: &Descriptor, now: Millis) -> Asks<'_> {
+        Asks {
+            scope: &self.scope,
+            principal: &self.principal,
+            tenant: self.tenant.as_deref(),
+            now,
+            level: risk::level(tool),
+            trust: tool.provenance.trust_level,
+        }
+    }
 }
 
 /// All tools.

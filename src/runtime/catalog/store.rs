@@ -6,28 +6,33 @@
 //! never confirmed, is dropped with a note, and is cut off before the next line is written.
 //! Whoever writes holds a lock; whoever reads shares one.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::lifecycle::State;
 use super::signature::Keys;
-use super::standing::{Book, Standing};
+use super::standing::{Book, Holder, Standing};
 use crate::base::digest::Digest;
 use crate::base::jsonl;
 use crate::base::problem::{Position, Problem};
 use crate::base::world::Millis;
 use crate::journal::{Entry, Event, format};
 use crate::tool::descriptor::{Descriptor, Lifecycle, LifecycleStatus};
+use crate::tool::id::ToolId;
 use crate::tool::{manifest, short};
 
 /// The two logs. Grants stand first: a record that is cut short between them is the stricter one.
-const LOGS: [&str; 2] = ["grants.jsonl", "registry.jsonl"];
+pub const LOGS: [&str; 2] = ["grants.jsonl", "registry.jsonl"];
 const GRANTS: usize = 0;
 const TOOLS: usize = 1;
 const DESCRIPTORS: &str = "descriptors";
 const LOCK: &str = ".lock";
 const KEYS: &str = "keys.yaml";
+const EVALS: &str = "evals.jsonl";
 /// How files begin that a dying process may leave behind.
 const UNFINISHED: &str = ".unfinished-";
 
@@ -62,6 +67,44 @@ pub struct Store {
     logs: [Log; 2],
     /// Held, never read.
     _lock: Option<File>,
+}
+
+/// What somebody may call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Callable {
+    /// These.
+    pub tools: BTreeSet<ToolId>,
+    /// Not these: why not, and by whom.
+    pub others: BTreeMap<ToolId, (String, Option<String>)>,
+    /// When the first grant ends that this rests on.
+    pub until: Option<Millis>,
+}
+
+/// What golden prompts found of a version, one line of `evals.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Eval {
+    /// Which tool.
+    pub tool_id: ToolId,
+    /// Which version.
+    pub tool_version: Digest,
+    /// Digest of the judged prompts, as `ToolEnabled` names it.
+    pub evidence: Digest,
+    /// How many prompts judge it.
+    pub judged: u64,
+    /// How many of them passed.
+    pub passed: u64,
+    /// The record of the run.
+    pub run: String,
+    /// When it was looked at.
+    pub at: Millis,
+}
+
+impl Callable {
+    /// Why each of the others is not callable.
+    pub fn held(&self) -> BTreeMap<ToolId, String> {
+        self.others.iter().map(|(tool, (why, _))| (tool.clone(), why.clone())).collect()
+    }
 }
 
 /// One log as it was found.
@@ -275,6 +318,26 @@ impl Store {
         write().map_err(|error| failed(&path, &error))
     }
 
+    /// Keeps what golden prompts found of a version before a tool is enabled on it: its digest is
+    /// what the fact names.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn keep_eval(&self, eval: &Eval) -> Result<(), StoreError> {
+        let path = self.root.join(EVALS);
+        let write = || -> io::Result<()> {
+            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let found = fs::read(&path)?;
+            let whole = found.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            file.set_len(whole as u64)?;
+            let mut line = serde_json::to_vec(eval)?;
+            line.push(b'\n');
+            file.write_all(&line)?;
+            file.sync_data()
+        };
+        write().map_err(|error| failed(&path, &error))
+    }
+
     /// The descriptor of a version.
     ///
     /// # Errors
@@ -317,6 +380,32 @@ impl Store {
             }
         }
         if problems.is_empty() { Ok(descriptors) } else { Err(StoreError::Problems(problems)) }
+    }
+
+    /// What somebody may call now: what is enabled in their scope, and granted to them or runs by
+    /// itself.
+    ///
+    /// # Errors
+    /// All descriptors that cannot be read.
+    pub fn callable(&self, holder: &Holder, now: Millis) -> Result<Callable, StoreError> {
+        let mut callable = Callable::default();
+        let enabled = self.enabled(Some(&holder.scope))?;
+        let by_id: BTreeMap<&ToolId, &Descriptor> =
+            enabled.iter().map(|tool| (&tool.tool_id, tool)).collect();
+        for (id, standing) in self.book.iter() {
+            let Some(asks) = by_id.get(id).map(|tool| holder.asks(tool, now)) else {
+                let why = format!("the registry has it as {}", standing.state().name());
+                callable.others.insert(id.clone(), (why, standing.by.clone()));
+                continue;
+            };
+            if standing.state_for(&asks) == State::Callable {
+                callable.tools.insert(id.clone());
+                callable.until = callable.until.into_iter().chain(standing.until(&asks)).min();
+            } else {
+                callable.others.insert(id.clone(), standing.why_not(&asks));
+            }
+        }
+        Ok(callable)
     }
 
     /// The files of all tools that are enabled in some scope.

@@ -45,17 +45,25 @@ impl WorkspaceError {
     }
 }
 
-/// A trial's folder.
+/// A trial's folder, or one that stays.
 #[derive(Debug, Default)]
 pub struct Workspace {
     files: BTreeMap<String, String>,
     folder: Option<TempDir>,
+    stays: Option<PathBuf>,
 }
 
 impl Workspace {
     /// A workspace that will hold these files.
     pub fn new(files: BTreeMap<String, String>) -> Self {
-        Self { files, folder: None }
+        Self { files, ..Self::default() }
+    }
+
+    /// The same in a folder that stays when it is let go. One that is there is used as it is; one
+    /// that is made holds these files first.
+    #[must_use]
+    pub fn in_folder(self, folder: PathBuf) -> Self {
+        Self { stays: Some(folder), ..self }
     }
 
     /// The folder; made and filled on first use.
@@ -67,8 +75,22 @@ impl Workspace {
             return Ok(folder.path().to_path_buf());
         }
         let fail = |error: io::Error| WorkspaceError::io(".", &error);
+        if let Some(folder) = &self.stays {
+            if !folder.exists() {
+                fs::create_dir_all(folder).map_err(fail)?;
+                self.fill(folder)?;
+            }
+            return folder.canonicalize().map_err(fail);
+        }
         let folder = tempfile::Builder::new().prefix("proofmark-").tempdir().map_err(fail)?;
         let root = folder.path().canonicalize().map_err(fail)?;
+        self.fill(&root)?;
+        self.folder = Some(folder);
+        Ok(root)
+    }
+
+    fn fill(&self, root: &Path) -> Result<(), WorkspaceError> {
+        let fail = |error: io::Error| WorkspaceError::io(".", &error);
         for (path, content) in &self.files {
             let file = root.join(clean(path)?);
             if let Some(parent) = file.parent() {
@@ -76,8 +98,7 @@ impl Workspace {
             }
             fs::write(&file, content).map_err(fail)?;
         }
-        self.folder = Some(folder);
-        Ok(root)
+        Ok(())
     }
 
     /// Reads a text file; bytes that are not UTF-8 are replaced.

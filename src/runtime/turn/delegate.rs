@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex as Held, PoisonError};
 
 use tokio::sync::{Mutex, mpsc};
 
-use super::driver::{Parties, Shown, Signal, drive};
+use super::driver::{Kept, Parties, Shown, Signal, drive};
 use super::log::{Log, agreed, opening};
 use super::machine::{Input, Lent, Turn, TurnEnd};
 use super::steps::Steps;
@@ -57,6 +57,8 @@ pub struct Nested<'a> {
     pub approver: &'a dyn Approver,
     /// By which channel.
     pub channel: &'static str,
+    /// Who keeps the records.
+    pub kept: &'a Kept,
     /// Who looks at calls, by name.
     pub hooks: &'a BTreeMap<String, Arc<dyn Hook>>,
     /// Where file tools act.
@@ -160,6 +162,7 @@ impl Nested<'_> {
             simulated: self.simulated,
             links: self.links,
             signals: &mut signals,
+            kept: self.kept,
             watch: &mut watch,
             shown: Shown { sinks: self.sinks, renderer: &mut renderer },
             delegate: self,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex as Held};
+use std::sync::{Arc, Mutex as Held, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::machine::{Effect, Input, Lent, Turn, TurnEnd};
 use super::slots::Ticket;
 use crate::base::caught::caught;
 use crate::base::world::{Millis, World};
-use crate::journal::Entry;
+use crate::journal::{Entry, Journal};
 use crate::runtime::BoxFuture;
 use crate::runtime::exec::mcp::Links;
 use crate::runtime::exec::rehearsal::{self, Rehearsal, Rehearsed};
@@ -38,8 +38,29 @@ pub enum Signal {
     Block(Block),
 }
 
-/// Looks at every entry as it is recorded, and may answer with a signal.
+/// Looks at every entry as it is recorded, and may answer with signals.
 pub type Watch<'a> = &'a mut (dyn FnMut(&Entry) -> Vec<Signal> + Send);
+
+/// Who keeps the journals of a session and of its delegates elsewhere than in memory, as they grow.
+#[derive(Default)]
+pub struct Kept(Held<Option<Keeper>>);
+
+/// Takes what is new of a journal.
+pub type Keeper = Box<dyn FnMut(&Journal) + Send>;
+
+impl Kept {
+    /// Whoever keeps them from here on.
+    pub fn by(&mut self, keeper: Keeper) {
+        *self.0.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(keeper);
+    }
+
+    /// A journal has grown, or may have.
+    pub fn see(&self, journal: &Journal) {
+        if let Some(keeper) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            keeper(journal);
+        }
+    }
+}
 
 /// Whom a turn talks to.
 pub struct Parties<'a> {
@@ -57,6 +78,8 @@ pub struct Parties<'a> {
     pub links: &'a Links,
     /// What comes from outside.
     pub signals: &'a mut mpsc::UnboundedReceiver<Signal>,
+    /// Who keeps the record.
+    pub kept: &'a Kept,
     /// Who watches the record.
     pub watch: Watch<'a>,
     /// Who is shown what happens.
@@ -127,8 +150,9 @@ pub async fn drive(
                 effect => work.extend(others.begin(effect, cx.world)),
             }
         }
-        // Before any of the work goes on: a start is shown before anything runs.
+        // Before any of the work goes on: a start is shown and kept before anything runs.
         show(&mut shown, seen, cx);
+        parties.kept.see(&cx.log.journal);
         for entry in &cx.log.journal.entries()[seen..] {
             own.extend(watch(entry));
         }

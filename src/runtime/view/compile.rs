@@ -44,6 +44,8 @@ pub struct Environment {
     pub servers: Arc<Servers>,
     /// The files that come with tools.
     pub packages: Arc<Packages>,
+    /// The tools that a registry does not let the principal call, with why.
+    pub held: Arc<BTreeMap<ToolId, String>>,
 }
 
 impl Environment {
@@ -213,6 +215,9 @@ fn admit(tool: &Arc<Registered>, request: &ViewRequest<'_>) -> Result<Candidate,
 
 fn lifecycle(tool: &Registered, environment: &Environment) -> Result<(), KeptOut> {
     let refuse = |reason: &str| Err(KeptOut::new("lifecycle", reason));
+    if let Some(why) = environment.held.get(tool.id()) {
+        return refuse(why);
+    }
     match tool.descriptor.lifecycle.status {
         LifecycleStatus::Enabled => Ok(()),
         LifecycleStatus::Verified if environment.evaluation => Ok(()),

@@ -1,15 +1,18 @@
 //! `proofmark chat`: an agent on the embedded runtime, and a person who talks to it, is asked by
 //! it, and keeps its journal.
 
+mod place;
+
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
+
+use place::Place;
 
 use super::error::CliError;
 use super::exit::Exit;
@@ -23,7 +26,7 @@ use crate::eval::case::Case;
 use crate::eval::fixture::{self, Shared, SuiteShared};
 use crate::eval::load::Suite;
 use crate::eval::play::Play;
-use crate::journal::{Entry, Journal, format};
+use crate::journal::{Entry, Journal};
 use crate::law::account::account;
 use crate::law::account::pick::{Known, NotFound};
 use crate::report::account as report;
@@ -31,22 +34,33 @@ use crate::runtime::BoxFuture;
 use crate::runtime::catalog::Registered;
 use crate::runtime::dialect::Message;
 use crate::runtime::evidence::receipt::ReceiptKey;
+use crate::runtime::guard::Approver;
 use crate::runtime::guard::approver::Refusing;
 use crate::runtime::guard::door::back_channel::BackChannel;
 use crate::runtime::guard::door::terminal::{Terminal, Typed, typed};
-use crate::runtime::guard::{Approver, Envelope};
 use crate::runtime::resolved::Resolved;
 use crate::runtime::session::{Parts, Session};
 use crate::runtime::surface::{Emission, Surface};
-use crate::runtime::turn::driver::Watch;
+use crate::runtime::turn::TurnEnd;
 
 /// Arguments of `chat`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  proofmark chat coding-agent --case c-approve-send\n  \
-    proofmark chat office --approvals http --journal session.jsonl")]
+    proofmark chat office --approvals http --journal session.jsonl\n  \
+    proofmark chat --home ~/.agent --workspace .")]
 pub struct ChatArgs {
-    /// The suite whose tools, rules and settings the agent has
-    suite: String,
+    /// The suite whose tools, rules and settings the agent has; that of its home when left out
+    #[arg(required_unless_present = "home")]
+    suite: Option<String>,
+    /// The agent's home: what it has, and where everything is kept that outlives the session
+    #[arg(long, conflicts_with = "journal")]
+    home: Option<PathBuf>,
+    /// Go on with this run of the home
+    #[arg(long, requires = "home", value_name = "RUN")]
+    resume: Option<String>,
+    /// The folder in which file tools and commands act; one of the session's own when left out
+    #[arg(long)]
+    workspace: Option<PathBuf>,
     /// Begin in the setting of this case: its files, hooks, settings, and script if it has one
     #[arg(long)]
     case: Option<String>,
@@ -84,79 +98,41 @@ const HELP: &str = "a line is a message; /tools lists the view, /tool-call CALL 
 /// When the suite cannot be loaded, the case is not there, or the journal cannot be written.
 pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
     let runtime = runtime()?;
-    let names = std::slice::from_ref(&args.suite);
-    let mut found = interruptible(&runtime, suites::find(names, &[]))??;
+    let home = args.home.as_ref().map(|home| home.to_string_lossy().into_owned());
+    let name = args.suite.clone().or(home).unwrap_or_default();
+    let mut found = interruptible(&runtime, suites::find(&[name], &[]))??;
     args.fixtures.tell(&mut found.suites);
     let suite = found.suites.first().ok_or_else(|| found.nothing())?;
     let case = setting(suite, args.case.as_deref())?;
     let values = interruptible(&runtime, values(suite))??;
-    let mut record = Record::open(args.journal.as_deref())?;
+    let mut place = Place::open(args)?;
     let keys = typed(tokio::io::BufReader::new(tokio::io::stdin()));
     let (approver, work) = runtime.block_on(door(args.approvals, &keys, output))?;
     let parts = parts(suite, &case, approver, values);
-    let mut session = Session::open(match &args.receipts {
+    let (parts, follower) = place.settle(parts, suite)?;
+    let mut session = place.begin(match &args.receipts {
         Some(folder) => receipted(parts, folder)?,
         None => parts,
-    });
+    })?;
+    if let Some(follower) = follower {
+        runtime.spawn(follower.follow(session.remote()));
+    }
     let talk = async {
         tokio::select! {
             biased;
-            () = talk((&mut session, suite), &keys, &mut record, output) => Ok(()),
+            () = talk((&mut session, suite), &keys, output) => Ok(()),
             why = work => Err(CliError::Environment(format!("the back-channel ended: {why}"))),
         }
     };
     let ended = interruptible(&runtime, talk);
     // Whoever reads the keyboard cannot be told to stop, and nobody waits for them.
     runtime.shutdown_background();
-    record.close()?;
+    if let Some(farewell) = place.farewell() {
+        output.error(&farewell);
+    }
+    place.close(session)?;
     ended??;
     Ok(Exit::Pass)
-}
-
-/// The journal on disk: each fact is there before the next thing happens, whatever becomes of the
-/// process.
-struct Record {
-    file: Option<(PathBuf, File)>,
-    failed: Option<String>,
-    written: usize,
-}
-
-impl Record {
-    fn open(path: Option<&Path>) -> Result<Self, CliError> {
-        let named = |path: &Path| match File::create_new(path) {
-            Ok(file) => Ok((path.to_owned(), file)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let message = format!("{} is there already; name another file", path.display());
-                Err(CliError::Usage(message))
-            }
-            Err(error) => Err(CliError::Environment(format!("{}: {error}", path.display()))),
-        };
-        Ok(Self { file: path.map(named).transpose()?, failed: None, written: 0 })
-    }
-
-    fn write(&mut self, entry: &Entry) {
-        self.written += 1;
-        let Some((_, file)) = self.file.as_mut().filter(|_| self.failed.is_none()) else { return };
-        let mut line = Vec::new();
-        format::write_line(entry, &mut line);
-        self.failed = file.write_all(&line).err().map(|error| error.to_string());
-    }
-
-    /// What was recorded outside a turn.
-    fn catch_up(&mut self, journal: &Journal) {
-        for entry in journal.entries().iter().skip(self.written) {
-            self.write(entry);
-        }
-    }
-
-    fn close(self) -> Result<(), CliError> {
-        match (self.file, self.failed) {
-            (Some((path, _)), Some(why)) => {
-                Err(CliError::Environment(format!("{}: {why}", path.display())))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// What the agent finds when it begins.
@@ -260,15 +236,13 @@ async fn door(door: Door, keys: &Typed, output: &mut Output) -> Result<Opened, C
 }
 
 /// One turn for each line.
-async fn talk(
-    (session, suite): (&mut Session, &Suite),
-    keys: &Typed,
-    record: &mut Record,
-    output: &mut Output,
-) {
+async fn talk((session, suite): (&mut Session, &Suite), keys: &Typed, output: &mut Output) {
     output.error(&format!("{}: {HELP}", suite.name));
+    if session.is_open() {
+        let end = session.go_on(&mut |_| Vec::new()).await;
+        output.text(&said(session, end.as_ref().map_or("nothing", TurnEnd::name)));
+    }
     loop {
-        record.catch_up(session.journal());
         let line = keys.lock().await.next_line().await;
         let Ok(Some(line)) = line else { return };
         let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
@@ -285,12 +259,8 @@ async fn talk(
             },
             word if word.starts_with('/') => output.text(&format!("no command {word}; {HELP}")),
             _ => {
-                let watch: Watch<'_> = &mut |entry| {
-                    record.write(entry);
-                    Vec::new()
-                };
                 let text = line.trim().to_owned();
-                let end = session.turn_from(text, Envelope::default(), watch).await;
+                let end = session.turn(text).await;
                 output.text(&said(session, end.name()));
             }
         }
