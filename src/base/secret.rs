@@ -1,7 +1,7 @@
 //! Secrets: held without being printable, found again in text, replaced.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use zeroize::Zeroize;
 
@@ -83,6 +83,8 @@ pub struct SecretSet {
     values: Vec<Secret>,
     known: Known,
     by_value_alone: bool,
+    /// What has been learnt since, in the place of everything above; shared by every copy.
+    later: Arc<OnceLock<Box<SecretSet>>>,
 }
 
 impl SecretSet {
@@ -98,7 +100,31 @@ impl SecretSet {
         spellings.extend(values.iter().flat_map(|value| encoded(value.0.trim())));
         spellings.sort_unstable();
         spellings.dedup();
-        Self { values, known: Known::new(spellings), by_value_alone: false }
+        let later = Arc::default();
+        Self { values, known: Known::new(spellings), by_value_alone: false, later }
+    }
+
+    /// Learns one more value, for every copy of this set at once.
+    pub fn learn(&self, value: Secret) {
+        let mut latest = self.latest();
+        while !latest.values.contains(&value) {
+            let values = latest.values.iter().cloned().chain([value.clone()]);
+            let next = Self { by_value_alone: self.by_value_alone, ..Self::new(values) };
+            match latest.later.set(Box::new(next)) {
+                Ok(()) => return,
+                // Somebody was faster: what they learnt stays too.
+                Err(_) => latest = latest.latest(),
+            }
+        }
+    }
+
+    /// The set with everything that was learnt.
+    fn latest(&self) -> &Self {
+        let mut set = self;
+        while let Some(later) = set.later.get() {
+            set = later;
+        }
+        set
     }
 
     /// Whether texts are searched for the shapes of secrets too; they are unless told otherwise.
@@ -109,22 +135,22 @@ impl SecretSet {
 
     /// How many secrets it knows.
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.latest().values.len()
     }
 
     /// Whether it knows none.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.latest().values.is_empty()
     }
 
     /// The secrets, for those who must hand them over or hash them.
     pub fn values(&self) -> &[Secret] {
-        &self.values
+        &self.latest().values
     }
 
     /// Bytes of the longest known secret.
     pub fn longest(&self) -> usize {
-        self.known.longest()
+        self.latest().known.longest()
     }
 
     /// The text with every known secret replaced by [`REDACTED`], and what has the shape of one
@@ -148,18 +174,18 @@ impl SecretSet {
     /// Bytes that are no text, every known secret in them overwritten with `*`. Their number
     /// stays.
     pub fn mask(&self, bytes: Vec<u8>) -> Vec<u8> {
-        self.known.mask(bytes)
+        self.latest().known.mask(bytes)
     }
 
     /// What to look for.
     pub(in crate::base) fn rules(&self) -> Rules<'_> {
-        Rules { known: &self.known, patterns: !self.by_value_alone, personal: false }
+        Rules { known: &self.latest().known, patterns: !self.by_value_alone, personal: false }
     }
 }
 
 impl std::fmt::Debug for SecretSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SecretSet({})", self.values.len())
+        write!(f, "SecretSet({})", self.len())
     }
 }
 
@@ -175,6 +201,23 @@ mod tests {
         let json = serde_json::json!({"k": "to\"ken\n1"}).to_string();
         assert_eq!(set.scrub(&json), r#"{"k":"[redacted]"}"#);
         assert!(matches!(set.scrub("clean abc"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_is_learnt_is_known_to_every_copy_and_what_was_known_stays_so() {
+        let set = SecretSet::new([Secret::new("first-one")]).with_patterns(false);
+        let copy = set.clone();
+        let stream = copy.stream();
+        set.learn(Secret::new("second-one"));
+        copy.learn(Secret::new("third-one"));
+        for one in [&set, &copy] {
+            assert_eq!((one.len(), one.longest() >= 10), (3, true));
+            let scrubbed = one.scrub("first-one second-one third-one AKIAIOSFODNN7EXAMPLE");
+            assert_eq!(scrubbed, "[redacted] [redacted] [redacted] AKIAIOSFODNN7EXAMPLE");
+        }
+        let mut stream = stream;
+        let said = stream.push("a third-one b") + &stream.finish();
+        assert_eq!(said, "a [redacted] b");
     }
 
     #[test]

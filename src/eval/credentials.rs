@@ -49,6 +49,18 @@ pub struct BindingEntry {
     /// When it ends, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// That its place gives new values, and when they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshEntry>,
+}
+
+/// When a value is obtained anew: when a service does not take it, and by its age.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RefreshEntry {
+    /// How old it may become; no matter how old when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_seconds: Option<u64>,
 }
 
 impl CredentialsEntry {
@@ -70,6 +82,17 @@ impl CredentialsEntry {
     pub fn sources(&self, folder: &Path) -> BTreeMap<String, Source> {
         let each = self.entries();
         each.filter_map(|(name, entry)| Some((name.clone(), entry.source(folder)?))).collect()
+    }
+
+    /// The credentials that are obtained anew, by name, with how old they may become in
+    /// milliseconds.
+    pub fn refreshed(&self) -> BTreeMap<String, Option<Millis>> {
+        let each = self.entries();
+        each.filter_map(|(name, entry)| {
+            let after = entry.refresh.as_ref()?.after_seconds;
+            Some((name.clone(), after.map(|seconds| seconds.saturating_mul(1_000))))
+        })
+        .collect()
     }
 
     /// What is wrong with an entry, by name.
@@ -133,6 +156,11 @@ impl BindingEntry {
         if said.iter().filter(|one| **one).count() > 1 {
             return Some("its value comes from one place: `env`, `file` or `command`".to_owned());
         }
+        if self.refresh.is_some() && self.file.is_none() && self.command.is_empty() {
+            return Some(
+                "`refresh` needs a `file` or a `command` that gives new values".to_owned(),
+            );
+        }
         let end = self.expires_at.as_deref().filter(|text| moment(text).is_none())?;
         Some(format!("expiresAt `{end}` is no moment such as 2031-01-31T12:00:00Z"))
     }
@@ -175,9 +203,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_by_name() {
-        let entry = read(r#"{"A": {"env": "X", "file": "y"}, "B": {"expiresAt": "soon"}}"#);
+        let entry = read(
+            r#"{"A": {"env": "X", "file": "y"}, "B": {"expiresAt": "soon"},
+                "C": {"env": "X", "refresh": {}}}"#,
+        );
         let problems = entry.problems();
         assert!(problems[0].0 == "A" && problems[0].1.contains("one place"), "{problems:?}");
+        assert!(problems[2].0 == "C" && problems[2].1.contains("`refresh`"), "{problems:?}");
         assert!(problems[1].0 == "B" && problems[1].1.contains("`soon`"), "{problems:?}");
     }
 }

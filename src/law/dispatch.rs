@@ -261,7 +261,8 @@ fn plans_by_call<'a>(index: &Index<'a>) -> Vec<(&'a str, usize)> {
 /// A, its one pair of start and result for each call, held for retries: attempts are numbered from
 /// 1 without gaps and each starts once, the next one after the fact that the one before failed.
 /// Where the session names retry times or idempotency keys at all, each further attempt also waits
-/// for the time its failure named and keeps the key. A call that started more than once without
+/// for the time its failure named and keeps the key; one whose credential was not taken did nothing
+/// and needs none. A call that started more than once without
 /// saying which attempts those were is unknown.
 pub(super) fn at_most_once(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
@@ -292,6 +293,9 @@ pub(super) fn at_most_once(scene: &mut Scene<'_>, tally: &mut Tally) {
     }
 }
 
+/// The code of a failure in which a service did not take a credential.
+const REAUTHORIZE: &str = "reauthorize";
+
 type Pair<'a> = (Seen<'a, ToolCallStarted>, Seen<'a, ToolCallStarted>);
 
 /// What is wrong with a further attempt, and the failure that shows it.
@@ -321,6 +325,10 @@ fn repeated(
         None => Some((seq, "a call was tried again after a failure that named no retry")),
         Some(retry) if after.entry.at < retry => {
             Some((seq, "a call was tried again before the time its failure named"))
+        }
+        // Where a credential was not taken nothing was done, and nothing can be done twice.
+        Some(_) if key(before).is_none() && failed.fact.fault.code == REAUTHORIZE => {
+            key(after).map(|_| (seq, "a call was tried again under a key that it did not have"))
         }
         Some(_) if key(before).is_none() || key(before) != key(after) => {
             Some((seq, "a call was tried again without the idempotency key of its last attempt"))

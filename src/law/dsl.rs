@@ -43,7 +43,7 @@
 //! | `made 1,2`, `post 1 [text=W] [chars=N]` | TranscriptAppended: calls alone, a result alone |
 //! | `plan 1,2 [parallel] [batch=W] [mode=W]` | DispatchPlanned |
 //! | `run 1 .. [key=W] [reads=P] [writes=P] [adapter=W] [attempt=N] [unnumbered]` | its attempt |
-//! | `fail 1 [retry=N]`, `torn 1`, `drop 1` | AttemptFailed, TornDown, LateResultDropped |
+//! | `fail 1 [retry=N] [code=W]`, `torn 1`, `drop 1` | AttemptFailed, TornDown, LateResultDropped |
 //! | `fin 1 STATUS [fault]`, `chk 1 [failed] [skipped]` | other ends, with or without a fault |
 //! | `cancel`, `ack` | CancelRequested, CancelAcknowledged |
 //! | `loop W`, `stuck 1 [of=2]` | LoopStopped, RepeatStopped |

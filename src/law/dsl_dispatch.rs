@@ -61,7 +61,9 @@ pub(super) fn started(clause: &Clause<'_>, start: ToolCallStarted) -> ToolCallSt
 /// The failure of the attempt that began last.
 pub(super) fn failed(script: &mut Script, clause: &Clause<'_>, call: &str) -> AttemptFailed {
     let attempt = script.state(clause.session).starts.get(call).copied().unwrap_or(1);
-    AttemptFailed { retry_at: clause.number("retry"), ..AttemptFailed::new(attempt, fault()) }
+    let code = clause.options.get("code").map(|found| (*found).to_owned());
+    let fault = Fault { code: code.unwrap_or_else(|| fault().code), ..fault() };
+    AttemptFailed { retry_at: clause.number("retry"), ..AttemptFailed::new(attempt, fault) }
 }
 
 /// What verification says.

@@ -364,6 +364,7 @@ fn finish(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()> {
                 fault: (!ok).then(|| if unlogged { quiet_fault() } else { fault() }),
                 pending: None,
                 unlogged,
+                obtained: Vec::new(),
             }
             .into()
         }

@@ -362,6 +362,9 @@ fn at_most_once() {
         ("run 1 key=k; fail 1 retry=1; run 1 key=m", "without the idempotency key of its last"),
         ("run 1 key=k; fail 1 retry=1; run 1", "without the idempotency key"),
         ("run 1; fail 1 retry=1; run 1", "without the idempotency key"),
+        ("run 1; fail 1 retry=1 code=reauthorize; run 1", "holds 2"),
+        ("run 1 key=k; fail 1 retry=1 code=reauthorize; run 1", "without the idempotency key"),
+        ("run 1; fail 1 retry=1 code=reauthorize; run 1 key=k", "a key that it did not have"),
         ("run 2 key=k; run 1; fail 1; run 1", "c1 a call was tried again after a failure that"),
         ("run 1 key=k; run 2 key=k", "holds 2"),
     ];

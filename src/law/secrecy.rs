@@ -10,6 +10,7 @@ use super::probe::any_text;
 use super::unlogged::is_unlogged;
 use crate::base::digest::{Digest, Hasher};
 use crate::base::secret::{holds_canary, keyed_hash};
+use crate::journal::event::call::{AttemptFailed, ToolCallFinished};
 use crate::journal::event::turn::{SecretHash, SessionOpened};
 use crate::journal::{Blobs, Entry, Event};
 
@@ -34,7 +35,8 @@ pub(super) fn no_secrets(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
     let Some(opened) = index.opened else { return };
     let planted = opened.canaries.is_some_and(|planted| planted > 0);
-    let hashes = Hashes::of(opened);
+    let list = listed(index, opened);
+    let hashes = Hashes::of(opened, &list);
     let produced = index.entries.iter().any(|e| matches!(e.event, Event::ToolCallFinished(_)));
     if !planted && hashes.is_none() {
         return;
@@ -165,6 +167,13 @@ impl Scanner {
     }
 }
 
+/// What a session lists when it opens, and what its calls obtained since.
+fn listed(index: &Index<'_>, opened: &SessionOpened) -> Vec<SecretHash> {
+    let failed = index.each::<AttemptFailed>().flat_map(|seen| &seen.fact.obtained);
+    let ended = index.each::<ToolCallFinished>().flat_map(|seen| &seen.fact.obtained);
+    opened.secret_hashes.iter().chain(failed).chain(ended).cloned().collect()
+}
+
 /// The secrets that a session lists by keyed hash.
 #[derive(Clone, Copy)]
 struct Hashes<'a> {
@@ -173,9 +182,8 @@ struct Hashes<'a> {
 }
 
 impl<'a> Hashes<'a> {
-    fn of(opened: &'a SessionOpened) -> Option<Self> {
+    fn of(opened: &'a SessionOpened, list: &'a [SecretHash]) -> Option<Self> {
         let key = opened.secret_key.as_deref().unwrap_or_default();
-        let list = opened.secret_hashes.as_slice();
         (!list.is_empty()).then_some(Self { key, list })
     }
 

@@ -21,7 +21,7 @@ use super::{interruptible, runtime, suites};
 use crate::base::printable::printable;
 use crate::base::problem::nearest;
 use crate::base::secret::Secret;
-use crate::base::world::{env_var, unguessable};
+use crate::base::world::{env_var, unguessable, wall_clock};
 use crate::eval::case::Case;
 use crate::eval::fixture::{self, Shared, SuiteShared};
 use crate::eval::load::Suite;
@@ -183,12 +183,27 @@ fn parts(
     let of_suite = SuiteShared::new(suite).with(values);
     let shared = (&Shared::default(), &of_suite);
     let (parts, _) = fixture::build(suite, case, provider, ("chat".into(), seed), shared);
+    let parts = refreshing(parts, suite);
     let shown = |one: &Emission| {
         if one.surface == Surface::Progress {
             let _closed = writeln!(std::io::stderr().lock(), "  {}", printable(&one.text));
         }
     };
     Parts { approver, sinks: vec![Box::new(shown)], ..parts }
+}
+
+/// Credentials whose place gives new values are obtained anew there.
+fn refreshing(parts: Parts, suite: &Suite) -> Parts {
+    let Some(held) = &suite.file.credentials else { return parts };
+    let (sources, now) = (held.sources(&suite.folder), wall_clock());
+    let mut broker = parts.resolved.broker.clone();
+    for (name, lifetime) in held.refreshed() {
+        if let Some(source) = sources.get(&name) {
+            broker = broker.renewed(&name, Arc::new(source.clone()), (lifetime, now));
+        }
+    }
+    let resolved = Arc::new(Resolved { broker, ..Resolved::clone(&parts.resolved) });
+    Parts { resolved, ..parts }
 }
 
 /// Success is receipted under a key of this session's own, which is left in a key store.

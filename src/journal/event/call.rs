@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::facts;
 pub use super::parts::{Budget, Check, JudgedPart, ObservedEffects, Spent};
+use super::turn::SecretHash;
 use crate::base::digest::Digest;
 use crate::base::world::Millis;
 use crate::journal::outcome::{Fault, Outcome};
@@ -294,6 +295,8 @@ facts! {
         fault: Fault,
         ? /// When the next attempt may start; absent when there is none.
         retry_at: Option<Millis>,
+        ? /// The values of credentials that were obtained anew for it.
+        obtained: Vec<SecretHash>,
     }
 }
 facts! {
@@ -316,6 +319,8 @@ facts! {
         pending: Option<Digest>,
         ? /// Whether neither the result nor what is shown of it is kept.
         unlogged: bool,
+        ? /// The values of credentials that were obtained anew for it.
+        obtained: Vec<SecretHash>,
     }
 }
 

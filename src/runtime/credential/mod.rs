@@ -1,11 +1,15 @@
 //! Whose authority: the broker holds values; everybody else sees names.
 
 mod binding;
+mod renew;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub use binding::{Binding, NotBound};
+use renew::{Held, Renewal};
+pub use renew::{InUse, Renew};
 pub use source::{Source, SourceError};
 
 use crate::base::secret::{CANARY_PREFIX, Secret, SecretSet, keyed_hash};
@@ -13,10 +17,26 @@ use crate::base::world::Millis;
 use crate::journal::event::turn::SecretHash;
 use crate::tool::descriptor::{CredentialStrategy, Descriptor};
 
+/// What a start has of credentials that are obtained anew.
+#[derive(Debug, Default)]
+pub struct Fresh {
+    /// The values it is started with.
+    pub in_use: InUse,
+    /// Those of them that were obtained for it.
+    pub obtained: Vec<Secret>,
+}
+
+/// A value, named without being held.
+pub fn hash(key: &str, value: &Secret) -> SecretHash {
+    let text = value.expose();
+    SecretHash { chars: text.chars().count(), hash: keyed_hash(key, text) }
+}
+
 /// Credentials by name.
 #[derive(Debug, Clone, Default)]
 pub struct Broker {
-    values: BTreeMap<String, Secret>,
+    values: BTreeMap<String, Arc<Held>>,
+    renewals: BTreeMap<String, Renewal>,
     bindings: BTreeMap<String, Binding>,
     // The search for them is built once and shared by every session that scrubs.
     secrets: SecretSet,
@@ -25,7 +45,51 @@ pub struct Broker {
 impl Broker {
     /// A broker that holds these.
     pub fn new(values: BTreeMap<String, Secret>) -> Self {
-        Self { secrets: SecretSet::new(values.values().cloned()), values, ..Self::default() }
+        let secrets = SecretSet::new(values.values().cloned());
+        let values = values.into_iter().map(|(name, value)| (name, Held::new(value, None)));
+        Self { secrets, values: values.collect(), ..Self::default() }
+    }
+
+    /// The same, where a credential is obtained anew when a service does not take it, and when it
+    /// is older than its lifetime, in milliseconds, counted from when it was read.
+    #[must_use]
+    pub fn renewed(
+        mut self,
+        name: &str,
+        from: Arc<dyn Renew>,
+        (lifetime, read): (Option<Millis>, Millis),
+    ) -> Self {
+        let renewal = Renewal::new(from, lifetime);
+        if let Some(held) = self.values.get_mut(name) {
+            *held = Held::new(held.value.clone(), renewal.ends(read));
+        }
+        self.renewals.insert(name.to_owned(), renewal);
+        self
+    }
+
+    /// Whether a credential that a tool requires is obtained anew.
+    pub fn renews(&self, tool: &Descriptor) -> bool {
+        let required = &tool.credentials.required_secrets;
+        required.iter().any(|name| self.renewals.contains_key(name))
+    }
+
+    /// Has every credential that a tool requires good for a start now. What is obtained for it is
+    /// known to every scrubber before anybody uses it.
+    ///
+    /// # Errors
+    /// That somebody must authorize again.
+    pub async fn fresh(&self, tool: &Descriptor, now: Millis) -> Result<Fresh, NotBound> {
+        let mut fresh = Fresh::default();
+        for name in &tool.credentials.required_secrets {
+            let Some(held) = self.values.get(name) else { continue };
+            if let Some(renewal) = self.renewals.get(name) {
+                let secrets = &self.secrets;
+                let learn = |value| secrets.learn(value);
+                fresh.obtained.extend(renewal.fresh((name, held), now, &learn).await?);
+                fresh.in_use.0.push(Arc::clone(held.latest()));
+            }
+        }
+        Ok(fresh)
     }
 
     /// The same, where these names are bound; any other is good for whoever names it.
@@ -57,12 +121,9 @@ impl Broker {
 
     /// The hashes by which a journal names the values that are real ones, under the session's key.
     pub fn hashes(&self, key: &str) -> Vec<SecretHash> {
-        let real = self.values.values().filter(|value| !value.expose().starts_with(CANARY_PREFIX));
-        let named = |value: &Secret| SecretHash {
-            chars: value.expose().chars().count(),
-            hash: keyed_hash(key, value.expose()),
-        };
-        real.map(named).collect()
+        let values = self.values.values().map(|held| &held.latest().value);
+        let real = values.filter(|value| !value.expose().starts_with(CANARY_PREFIX));
+        real.map(|value| hash(key, value)).collect()
     }
 
     /// The names it holds.
@@ -82,7 +143,7 @@ impl Broker {
 
     /// A value by its name, for whoever hands it over.
     pub fn secret(&self, name: &str) -> Option<&Secret> {
-        self.values.get(name)
+        self.values.get(name).map(|held| &held.latest().value)
     }
 
     /// All values, for scrubbing.
@@ -96,7 +157,8 @@ impl Broker {
         if !out.contains("${secret:") {
             return out;
         }
-        for (name, value) in &self.values {
+        for (name, held) in &self.values {
+            let value = &held.latest().value;
             let place = format!("${{secret:{name}}}");
             if out.contains(&place) {
                 out = out.replace(&place, value.expose());

@@ -18,6 +18,7 @@ use crate::journal::event::call::{
 use crate::journal::outcome::{Blame, Fault, Outcome};
 use crate::journal::receipt::Scope;
 use crate::runtime::catalog::Registered;
+use crate::runtime::credential::hash;
 use crate::runtime::exec::{PreImage, Ran, Ready};
 use crate::tool::descriptor::{OutputExposure, RedactionPolicy};
 
@@ -144,6 +145,7 @@ fn settled(tool: &Registered, args_digest: Digest, mut ran: Ran, cx: Settling<'_
             fault: fault.clone(),
             pending: None,
             unlogged: !keep,
+            obtained: ran.obtained.iter().map(|value| hash(cx.scope.session, value)).collect(),
         },
         validated: ToolResultValidated {
             status: if fault.is_some() { "failed" } else { "passed" }.to_owned(),

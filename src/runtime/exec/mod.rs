@@ -25,10 +25,11 @@ pub use rehearsal::{Rehearsal, Rehearsed};
 pub use simulated::Acts;
 pub use workspace::Workspace;
 
-use super::credential::Broker;
+use super::credential::{Broker, Fresh};
 use super::sandbox::adapter::{Adapter, Builtin};
 use crate::base::caught::caught;
 use crate::base::digest::{Digest, Hasher};
+use crate::base::world::Millis;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::Blame;
 
@@ -52,12 +53,29 @@ pub struct Around<'a> {
     pub broker: &'a Broker,
     /// The links to MCP servers.
     pub links: &'a mcp::Links,
+    /// The present time.
+    pub now: Millis,
 }
 
 /// Runs one call to its end, or until `stop` says that it must go. A panic of a tool is that call's
 /// failure.
 pub async fn run(ready: &Ready, around: Around<'_>, stop: &Notify) -> Ended {
-    let Around { workspace, acts, broker, links } = around;
+    let Around { workspace, acts, broker, links, now } = around;
+    let tool = &ready.permitted().validated().resolved().tool().descriptor;
+    let fresh = tokio::select! {
+        biased;
+        // Ready at once where nothing is to be obtained: then whoever runs it hears of a stop.
+        fresh = broker.fresh(tool, now) => fresh,
+        () = stop.notified() => return Ended::TornDown("it was stopped before it started"),
+    };
+    let Fresh { in_use, obtained } = match fresh {
+        Ok(fresh) => fresh,
+        Err(why) => {
+            let effects = ObservedEffects { method: "none".to_owned(), ..Default::default() };
+            let failed = Ran::failed(Blame::Operator, "reauthorize", why.to_string());
+            return Ended::Ran(Box::new(Ran { effects, ..failed }));
+        }
+    };
     let work = async {
         match ready.plan().adapter {
             Adapter::Simulated => simulated::run(ready, broker, acts, stop).await,
@@ -71,10 +89,19 @@ pub async fn run(ready: &Ready, around: Around<'_>, stop: &Notify) -> Ended {
             }
         }
     };
-    caught(work).await.unwrap_or_else(|said| {
+    let ended = caught(work).await.unwrap_or_else(|said| {
         let effects = ObservedEffects { method: "unknown".to_owned(), ..Default::default() };
         Ended::Ran(Box::new(Ran { effects, ..Ran::failed(Blame::Tool, "panic", said) }))
-    })
+    });
+    match ended {
+        Ended::Ran(ran) => {
+            if ran.unauthorized {
+                in_use.refused();
+            }
+            Ended::Ran(Box::new(Ran { obtained, ..*ran }))
+        }
+        torn @ Ended::TornDown(_) => torn,
+    }
 }
 
 /// A tool that panicked while it held the workspace left it as it was on disk.

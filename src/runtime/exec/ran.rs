@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::base::digest::Digest;
 use crate::base::media;
+use crate::base::secret::Secret;
 use crate::journal::event::call::ObservedEffects;
 use crate::journal::outcome::{Blame, Fault};
 use crate::tool::id::ToolId;
@@ -49,6 +50,10 @@ pub struct Ran {
     pub before: Option<Box<PreImage>>,
     /// What it changed in a file, as a unified diff.
     pub diff: Option<String>,
+    /// Whether a service did not take the credential, and so did nothing.
+    pub unauthorized: bool,
+    /// Values of credentials that were obtained for it.
+    pub obtained: Vec<Secret>,
 }
 
 /// What a file held before a call changed it, for an undo.
@@ -76,6 +81,8 @@ impl Ran {
             activates: Vec::new(),
             before: None,
             diff: None,
+            unauthorized: false,
+            obtained: Vec::new(),
         }
     }
 
@@ -93,15 +100,8 @@ impl Ran {
     /// A failure with a stable code.
     pub fn failed(blame: Blame, code: &str, message: impl Into<String>) -> Self {
         Self {
-            output: String::new(),
-            attachments: Vec::new(),
-            structured: None,
             fault: Some(Fault { blame, code: code.to_owned(), message: message.into() }),
-            effects: ObservedEffects { method: "workspace".to_owned(), ..Default::default() },
-            command: None,
-            activates: Vec::new(),
-            before: None,
-            diff: None,
+            ..Self::ok("", ObservedEffects { method: "workspace".to_owned(), ..Default::default() })
         }
     }
 }

@@ -132,6 +132,7 @@ pub async fn drive(
             acts: parties.simulated,
             broker: &cx.resolved.broker,
             links: parties.links,
+            now: cx.world.now(),
         },
         hook_ms: cx.resolved.knobs.hook_timeout_ms,
         delegate: parties.delegate,
@@ -276,7 +277,7 @@ impl<'a> Others<'a> {
             }
             Effect::Rehearse(ticket, planned) => self.rehearse(ticket, planned, Arc::clone(&stop)),
             Effect::Start(ticket, ready, view) => {
-                let around = self.around;
+                let around = exec::Around { now: world.now(), ..self.around };
                 let (under, stopped) = (ticket.clone(), Arc::clone(&stop));
                 let future = async move {
                     if let Some(found) =

@@ -19,6 +19,7 @@ use crate::journal::outcome::{Blame, Denier, Fault};
 use crate::journal::receipt::Scope;
 use crate::journal::{Blobs, Outcome};
 use crate::runtime::catalog::Registered;
+use crate::runtime::credential::hash;
 use crate::runtime::evidence::pending::{self, Pending};
 use crate::runtime::evidence::settle::{Settling, logged, settle};
 use crate::runtime::exec::{Ran, Ready};
@@ -231,12 +232,20 @@ impl Turn {
         let call = self.slots.call(slot);
         let tool = Arc::clone(ready.permitted().validated().resolved().tool());
         let (now, open) = (cx.world.now(), self.cancelled.is_none());
+        // A service that did not take a credential did nothing: it is asked once more with a new
+        // one.
+        let renews =
+            ran.unauthorized && attempt == 1 && cx.resolved.broker.renews(&tool.descriptor);
         let again = ran.fault.as_ref().filter(|_| open).and_then(|fault| {
-            (cx.steps.retry)(&tool, fault, attempt, now).map(|at| (at, fault.clone()))
+            let at = (cx.steps.retry)(&tool, fault, attempt, now).or(renews.then_some(now));
+            at.map(|at| (at, fault.clone()))
         });
         if let Some((at, fault)) = again {
             let fault = logged(&tool, Fault { message: cx.redact(&fault.message), ..fault });
-            let fact = AttemptFailed { retry_at: Some(at), ..AttemptFailed::new(attempt, fault) };
+            let session = Arc::clone(cx.log.session());
+            let obtained = ran.obtained.iter().map(|value| hash(&session, value)).collect();
+            let (retry_at, base) = (Some(at), AttemptFailed::new(attempt, fault));
+            let fact = AttemptFailed { retry_at, obtained, ..base };
             cx.call(&call, fact);
             self.out.push(Effect::Wake(at));
             let ran = Box::new(ran);

@@ -10,7 +10,7 @@ use proofmark::law::Judge;
 use proofmark::law::law::Verdict as LawVerdict;
 use proofmark::runtime::BoxFuture;
 use proofmark::runtime::catalog::Registry;
-use proofmark::runtime::credential::Broker;
+use proofmark::runtime::credential::{Broker, Renew};
 use proofmark::runtime::dialect::{Dialect, RawCall, Reply, Transcript};
 use proofmark::runtime::evidence::receipt::ReceiptKey;
 use proofmark::runtime::exec::Workspace;
@@ -66,6 +66,8 @@ pub struct Play {
     pub availability: Availability,
     pub excluded: &'static [&'static str],
     pub secrets: Vec<(&'static str, Secret)>,
+    /// Whence credentials are obtained anew, with how old a value may become in milliseconds.
+    pub renewals: Vec<(&'static str, Arc<dyn Renew>, Option<u64>)>,
     pub workspace: Workspace,
     /// What commands are confined with; nothing by default.
     pub host: Host,
@@ -88,6 +90,7 @@ impl Play {
             availability: Availability::default(),
             excluded: &[],
             secrets: Vec::new(),
+            renewals: Vec::new(),
             workspace: Workspace::default(),
             host: Host::default(),
             servers: Servers::default(),
@@ -127,7 +130,12 @@ impl Play {
             availability: Arc::new(self.availability.clone()),
             knobs: self.knobs.clone(),
             intent: ("rules".to_owned(), Intent::default()),
-            broker: Broker::new(secrets.collect()),
+            broker: self
+                .renewals
+                .drain(..)
+                .fold(Broker::new(secrets.collect()), |broker, (name, from, lifetime)| {
+                    broker.renewed(name, from, (lifetime, 0))
+                }),
             receipt_key: Some(ReceiptKey { id: "test".to_owned(), key: key() }),
             views: Arc::default(),
         }

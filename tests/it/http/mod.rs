@@ -2,6 +2,7 @@
 
 mod bounds;
 mod reach;
+mod renewed;
 mod requests;
 mod scene;
 mod secrets;

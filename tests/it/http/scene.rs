@@ -150,6 +150,10 @@ async fn answer(
             let kind = [(header::CONTENT_TYPE, "image/x-own; charset=none")];
             (kind, b"\x00\xff\x01bytes".as_slice()).into_response()
         }
+        ["token", wanted] => match auth == format!("Bearer value-number-{wanted}") {
+            true => format!("welcome, {auth}").into_response(),
+            false => (StatusCode::UNAUTHORIZED, format!("no {auth}")).into_response(),
+        },
         ["lines", _] => "{\"a\": 1}\n\n[2]\n".into_response(),
         ["none", _] => StatusCode::NO_CONTENT.into_response(),
         ["hang", _] => std::future::pending().await,

@@ -1,6 +1,8 @@
 //! A suite whose tools are HTTP tools, run by the program.
 
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -167,4 +169,50 @@ fn a_service_must_prove_its_name() {
     check("store.test", &trusted, 0);
     check("other.test", &trusted, 1);
     check("store.test", &[], 1);
+}
+
+/// The value in a file is replaced by another while a session runs: the service does not take the
+/// one that was read, and is asked once more with the one that is there.
+#[test]
+fn a_value_that_its_file_has_anew_is_used_in_a_session_that_read_the_old_one() {
+    let server = Server::start();
+    let folder = suite("http://store.test");
+    let path = |name: &str| folder.path().join("suites/store").join(name);
+    let edit = |name: &str, from: &str, to: &str| {
+        let text = std::fs::read_to_string(path(name)).unwrap();
+        assert!(text.contains(from), "{from}");
+        std::fs::write(path(name), text.replace(from, to)).unwrap();
+    };
+    let key = |value: &str| {
+        std::fs::write(path("key"), value).unwrap();
+        std::fs::set_permissions(path("key"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    edit("tools/item.yaml", "/items/{id}", "/token/{id}");
+    edit(
+        "suite.yaml",
+        "providers:",
+        "credentials: {STORE_KEY: {file: key, refresh: {}}}\nproviders:",
+    );
+    edit("cases.yaml", "- expect_request: {contains: [/items/7]}\n        reply:", "- reply:");
+    key("value-number-0");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proofmark"));
+    let fixture = format!("store.test={}", server.address);
+    command.current_dir(folder.path()).args(["chat", "store", "--case", "item"]);
+    command.args(["--journal", "j.jsonl", "--fixture", &fixture]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("store: "), "{first}");
+    key("value-number-7");
+    child.stdin.take().unwrap().write_all(b"What is item 7?\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "Done.\n");
+    let given: Vec<String> =
+        server.seen().into_iter().map(|seen| seen.headers["authorization"].clone()).collect();
+    assert_eq!(given, ["Bearer value-number-0", "Bearer value-number-7"]);
+    for name in ["j.jsonl", "j.texts.jsonl"] {
+        let kept = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(!kept.contains("value-number"), "{name}: {kept}");
+    }
 }

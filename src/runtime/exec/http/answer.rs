@@ -22,7 +22,9 @@ pub(super) fn answer(
     let reach = reach(&end, kept, &place);
     let fault = fault(end, kept, (&place, execution.http.as_ref()), secrets);
     let body = body(kept, secrets);
-    let ran = Ran { fault, effects: seen(&reach), ..body };
+    let refused = kept.head.as_ref().is_some_and(|head| head.status == 401);
+    let unauthorized = refused && fault.is_some();
+    let ran = Ran { fault, effects: seen(&reach), unauthorized, ..body };
     let text = ran.output.clone();
     if text.trim().is_empty() {
         // An answer without a body, such as that of a deletion, is no JSON and not meant to be.
