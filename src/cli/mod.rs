@@ -11,6 +11,7 @@ pub mod init;
 mod kept;
 pub mod laws;
 pub mod lint;
+mod offered;
 pub mod output;
 pub mod receipt;
 mod recorded;

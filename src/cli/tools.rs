@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::exit::Exit;
+use super::offered::Offered;
 use super::output::Output;
-use super::{Format, interruptible, registry, runtime, suites};
+use super::{Format, interruptible, offered, registry, runtime, suites};
 use crate::base::problem::nearest;
 use crate::eval::case::Case;
 use crate::eval::fixture::{self, Shared, SuiteShared};
@@ -29,6 +30,7 @@ use crate::tool::id::ToolId;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  proofmark tools coding-agent\n  \
     proofmark tools lifecycle --case intent-keeps-writers-away\n  \
+    proofmark tools mcp-reference --offered\n  \
     proofmark tools --registry .proofmark")]
 pub struct ToolsArgs {
     /// Suites; all default suites when left out
@@ -39,6 +41,9 @@ pub struct ToolsArgs {
     /// A registry on disk instead, as `registry list` shows it
     #[arg(long, conflicts_with_all = ["suites", "case"])]
     registry: Option<PathBuf>,
+    /// What the MCP servers of the suites offer beside tools: resources and prompts, all untrusted
+    #[arg(long, conflicts_with_all = ["case", "registry"])]
+    offered: bool,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(super) format: Format,
@@ -60,6 +65,10 @@ pub fn tools(args: &ToolsArgs, output: &mut Output) -> Result<Exit, CliError> {
     if found.suites.is_empty() {
         return Err(found.nothing());
     }
+    if args.offered {
+        let offered = interruptible(&runtime()?, offered::ask(&found.suites))??;
+        return Ok(told(&offered, args.format, output));
+    }
     let mut all = Vec::new();
     for (suite, case) in chosen(&found.suites, case)? {
         let rows = rows(suite, case);
@@ -80,6 +89,20 @@ pub fn tools(args: &ToolsArgs, output: &mut Output) -> Result<Exit, CliError> {
         output.json(&Value::Object(answer));
     }
     Ok(Exit::Pass)
+}
+
+fn told(offered: &Offered, format: Format, output: &mut Output) -> Exit {
+    match format {
+        Format::Human => output.text(&offered.text()),
+        Format::Json => {
+            let mut answer = envelope(None, "pass", 0);
+            if let Value::Object(own) = offered.json() {
+                answer.extend(own);
+            }
+            output.json(&Value::Object(answer));
+        }
+    }
+    Exit::Pass
 }
 
 type Chosen<'a> = (&'a Suite, Option<&'a Case>);

@@ -44,6 +44,7 @@ use crate::runtime::guard::{Approver, Hooks, Validated};
 use crate::runtime::policy::{Judgement, Principal, Rules, decide};
 use crate::runtime::provider::Provider;
 use crate::runtime::resolved::{CompiledView, Knobs, Resolved};
+use crate::runtime::sandbox::host::Host;
 use crate::runtime::sandbox::{self, Plan};
 use crate::runtime::session::{Parts, Session};
 use crate::runtime::surface::Sink;
@@ -138,7 +139,7 @@ impl ToolManager {
     /// # Errors
     /// Why the source cannot be read.
     pub async fn discover(&self, source: &ToolSource) -> Result<Discovered, DiscoverError> {
-        source.discover(&self.setting.broker).await
+        source.discover(self.around()).await
     }
 
     /// Registers a definition, and says where it stands: verified, or what holds it.
@@ -336,6 +337,11 @@ impl ToolManager {
     pub async fn close(self) -> Journal {
         self.session.disconnect().await;
         self.session.close().0
+    }
+
+    /// With what servers are started.
+    fn around(&self) -> (&Host, &Broker) {
+        (&self.setting.environment.host, &self.setting.broker)
     }
 
     /// Records facts of the registry; what follows runs on what is enabled now.

@@ -1,5 +1,6 @@
 //! What servers offer beside tools, as the embedding program sees and reads it.
 
+use super::source::linked;
 use super::{DiscoverError, ToolManager};
 use crate::runtime::mcp::{Candidates, McpServer, Untrusted};
 
@@ -10,9 +11,8 @@ impl ToolManager {
     /// # Errors
     /// Why the server cannot be asked.
     pub async fn candidates(&self, server: &McpServer) -> Result<Candidates, DiscoverError> {
-        let (folder, broker) = (tempfile::tempdir()?, &self.setting.broker);
-        let link = server.connect(None, (folder.path(), broker)).await?;
-        let found = link.candidates(server, broker.secrets()).await;
+        let (link, _folder) = linked(server, self.around()).await?;
+        let found = link.candidates(server, self.setting.broker.secrets()).await;
         link.close().await;
         Ok(found?)
     }
@@ -27,9 +27,8 @@ impl ToolManager {
         (server, address): (&McpServer, &str),
         limit: u64,
     ) -> Result<Untrusted, DiscoverError> {
-        let (folder, broker) = (tempfile::tempdir()?, &self.setting.broker);
-        let link = server.connect(None, (folder.path(), broker)).await?;
-        let read = link.read(address, (server, broker.secrets(), limit)).await;
+        let (link, _folder) = linked(server, self.around()).await?;
+        let read = link.read(address, (server, self.setting.broker.secrets(), limit)).await;
         link.close().await;
         Ok(read?)
     }

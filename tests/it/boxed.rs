@@ -276,6 +276,10 @@ fn what_cannot_be_enforced_is_refused() {
     check(host, &files("{writeRoots: [/usr]}"), here, "root `/usr` is not known");
     check(host, &files("{writeRoots: [workspace/../x]}"), here, "is not known");
     check(host, &files("{cwd: ../x}"), here, "leads out of the workspace");
+    let apart = "{mode: read_only, filesystem: {readRoots: [/usr]}}";
+    check(host, apart, here, "the folder that it starts in is in none of them; add `workspace`");
+    let apart = files("{writeRoots: [workspace/out], readRoots: [/usr]}");
+    check(host, &apart, here, "the folder that it starts in");
     check(host, "{mode: read_only, filesystem: {writeRoots: [workspace]}}", here, "writes nothing");
     check(
         host,

@@ -12,16 +12,18 @@ use proofmark::runtime::catalog::lifecycle::State;
 use proofmark::runtime::credential::Broker;
 use proofmark::runtime::guard::approver::Scripted as Person;
 use proofmark::runtime::guard::{AnswerScope, Verdict};
-use proofmark::runtime::mcp::Candidates;
+use proofmark::runtime::mcp::{Candidates, Launch, Transport};
 use proofmark::runtime::policy::Decision;
 use proofmark::runtime::provider::scripted::Scripted;
 use proofmark::runtime::resolved::Knobs;
 use proofmark::runtime::surface::Emission;
 use proofmark::runtime::view::Environment;
+use proofmark::tool::descriptor::SandboxMode;
 use proofmark::tool::id::ToolId;
 use proofmark::tool::intent::Intent;
 use serde_json::json;
 
+use crate::escape::host;
 use crate::faults::scene::builtin;
 use crate::served::{python, reading};
 use crate::tools::dev;
@@ -143,4 +145,51 @@ async fn what_a_server_offers_beside_tools_is_asked_of_it_and_changes_nothing() 
     let read = manager.read_resource((&served.server, "file:///a"), 100).await;
     assert!(read.unwrap_err().to_string().contains("resources/read"));
     assert_eq!(manager.journal().entries().len(), before);
+}
+
+/// Says by its tool's description whether it could write beside its own folder.
+const TELLS: &str = r#"
+def note(text):
+    try:
+        with open(os.environ["NOTES"], "a") as notes:
+            notes.write(text + "\n")
+        TOOLS[0]["description"] = "It is free."
+    except OSError:
+        TOOLS[0]["description"] = "It is confined."
+serve(lambda m: None)
+"#;
+
+#[tokio::test]
+async fn a_server_that_is_only_listed_is_confined_as_it_says() {
+    let (Some(host), Some(served)) = (host(), python(&reading(&["find"]), TELLS)) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let environment = Environment { host: host.clone(), ..Environment::default() };
+    let manager = open(folder.path(), environment, &[]);
+    let Transport::Stdio(launch) = served.server.transport.clone() else { panic!("no program") };
+    let installed = launch.cwd.clone().unwrap().display().to_string();
+    // A program itself, and no script that looks for one.
+    let launch = Launch { program: "/usr/bin/python3".to_owned(), ..launch };
+    for (mode, expected) in
+        [(SandboxMode::None, "It is free."), (SandboxMode::ReadOnly, "It is confined.")]
+    {
+        let mut server = served.server.clone();
+        server.transport = Transport::Stdio(launch.clone());
+        server.sandbox.mode = mode;
+        server.sandbox.filesystem.read_roots = vec!["workspace".to_owned(), installed.clone()];
+        let found = manager.discover(&ToolSource::Mcp(Box::new(server.clone()))).await;
+        let found = found.unwrap_or_else(|error| panic!("{mode:?}: {error}"));
+        assert_eq!(found.descriptors[0].description.summary, expected);
+        let before = served.notes().len();
+        manager.candidates(&server).await.unwrap();
+        assert_eq!(served.notes().len() > before, mode == SandboxMode::None);
+    }
+    // What cannot be enforced here is not started at all.
+    let bare = tempfile::tempdir().unwrap();
+    let manager = open(bare.path(), Environment::default(), &[]);
+    let mut server = served.server.clone();
+    server.sandbox.mode = SandboxMode::ReadOnly;
+    let before = served.notes().len();
+    let refused = manager.candidates(&server).await.unwrap_err().to_string();
+    assert!(refused.starts_with("it is not started: "), "{refused}");
+    assert_eq!(served.notes().len(), before);
 }

@@ -103,6 +103,10 @@ impl Boxed {
         match timeout(SETTLE, async { self.sandbox.lock().await.report().await }).await {
             Ok(Ok(Report::Ended { code: Some(code), .. })) => format!("exit code {code}"),
             Ok(Ok(Report::Ended { signal: Some(signal), .. })) => format!("signal {signal}"),
+            // It never ran: why is the only thing that there is to say.
+            Ok(Ok(Report::Failed { step, reason })) => {
+                format!("the sandbox's failure: {step}: {reason}")
+            }
             _ => status,
         }
     }

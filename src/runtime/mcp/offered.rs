@@ -81,6 +81,17 @@ pub struct Untrusted {
     pub digest: Digest,
 }
 
+impl Kind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Resource => "resource",
+            Self::Template => "template",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
 const KINDS: [Kind; 3] = [Kind::Resource, Kind::Template, Kind::Prompt];
 
 impl Kind {

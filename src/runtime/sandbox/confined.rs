@@ -96,6 +96,16 @@ pub(super) fn resolve(section: &Sandbox, program: &str, host: &Host) -> Result<C
         let why = format!("filesystem.readRoots: program {shown} is in none of them");
         return Err(Refusal::Section(why));
     }
+    let cwd = inner(&files.cwd).ok_or_else(|| {
+        Refusal::Section(format!("filesystem.cwd: `{}` leads out of the workspace", files.cwd))
+    })?;
+    let holds =
+        |root: &Root| matches!(root, Root::Workspace(at) if Path::new(&cwd).starts_with(at));
+    if !read.iter().chain(&write).any(holds) {
+        let why = "filesystem.readRoots: the folder that it starts in is in none of them; add \
+                   `workspace`";
+        return Err(Refusal::Section(why.to_owned()));
+    }
     let network = &section.network;
     Ok(Confined {
         helper: helper.to_owned(),
@@ -107,9 +117,7 @@ pub(super) fn resolve(section: &Sandbox, program: &str, host: &Host) -> Result<C
         read,
         write,
         blocked: files.blocked_paths.clone(),
-        cwd: inner(&files.cwd).ok_or_else(|| {
-            Refusal::Section(format!("filesystem.cwd: `{}` leads out of the workspace", files.cwd))
-        })?,
+        cwd,
         inherited: section.environment.inherited_env.clone(),
         path: Vec::new(),
     })
