@@ -200,10 +200,12 @@ const DOORS: [(&str, &[&str], &str); 7] = [
 ];
 
 /// What starts a process.
-const PROCESSES: [&str; 6] = [
+const PROCESSES: [&str; 8] = [
     "src/runtime/credential/source.rs",
     "src/runtime/exec/command/bare.rs",
+    "src/runtime/exec/command/contained.rs",
     "src/runtime/mcp/connect.rs",
+    "src/runtime/sandbox/container.rs",
     "src/runtime/sandbox/launch.rs",
     "src/runtime/sandbox/child/outer.rs",
     "src/runtime/sandbox/child/inner.rs",

@@ -215,6 +215,9 @@ section! {
         network: Network = Network::default(),
         /// Limits.
         limits: Limits = Limits::default(),
+        /// The image of mode `container`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        image: Option<String> = None,
         /// Environment variables.
         #[serde(skip_serializing_if = "Environment::is_empty")]
         environment: Environment = Environment::default(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use proofmark::base::secret::Secret;
 use proofmark::journal::Event;
 use proofmark::journal::Outcome;
 use proofmark::journal::event::call::{ObservedEffects, ToolSandboxPrepared};
@@ -23,12 +24,12 @@ use crate::escape::{descriptor, host};
 use crate::faults::scene::{Play, ask, runtime, say};
 
 /// What a call of a command line tool left in the journal.
-struct Left {
-    prepared: Option<ToolSandboxPrepared>,
-    outcome: Outcome,
-    effects: Option<ObservedEffects>,
-    command: Option<String>,
-    transcript: String,
+pub struct Left {
+    pub prepared: Option<ToolSandboxPrepared>,
+    pub outcome: Outcome,
+    pub effects: Option<ObservedEffects>,
+    pub command: Option<String>,
+    pub transcript: String,
 }
 
 /// A tool that may read and write its workspace.
@@ -44,7 +45,17 @@ pub fn tool(sections: &str) -> Descriptor {
 }
 
 /// One call of a tool with these sections and arguments.
-fn call(host: &Host, sections: &str, args: Value) -> Left {
+pub fn call(host: &Host, sections: &str, args: Value) -> Left {
+    call_with(host, sections, args, &[])
+}
+
+/// The same with credentials.
+pub fn call_with(
+    host: &Host,
+    sections: &str,
+    args: Value,
+    secrets: &[(&'static str, &str)],
+) -> Left {
     let files = BTreeMap::from([
         ("own.txt".to_owned(), "what is written here".to_owned()),
         ("key.pem".to_owned(), "a key".to_owned()),
@@ -52,6 +63,7 @@ fn call(host: &Host, sections: &str, args: Value) -> Left {
     let played = Play {
         host: host.clone(),
         workspace: Workspace::new(files),
+        secrets: secrets.iter().map(|(name, value)| (*name, Secret::new(*value))).collect(),
         ..Play::new(
             vec![tool(sections)],
             vec![ask(&[("tool_try", &args.to_string())]), say("done")],

@@ -18,6 +18,7 @@ mod chat;
 mod cli;
 mod command;
 mod conformance;
+mod container;
 mod coverage;
 mod credentials;
 mod delegates;

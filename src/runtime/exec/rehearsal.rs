@@ -59,6 +59,8 @@ impl Rehearsal {
                 args.as_object_mut()?.insert(name.to_owned(), json!(true));
                 match adapter {
                     Adapter::Simulated => Means::Simulated,
+                    // What is in an image is not what this machine would run.
+                    _ if tool.descriptor.sandbox.mode == SandboxMode::Container => return None,
                     _ => {
                         let confined = harmless(&tool.descriptor);
                         let plan = sandbox::plan(&confined, environment.ground(&confined)).ok()?;

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::container::Engine;
 use super::launch::{LaunchError, probe};
 use super::mechanism::{Mechanism, Reach};
 use super::order::{Caps, Handed, Order, Stdin, Visible};
@@ -21,6 +22,7 @@ struct Known {
     helper: Option<PathBuf>,
     fixtures: BTreeMap<String, SocketAddr>,
     can: OnceLock<BTreeSet<Mechanism>>,
+    engine: Arc<Engine>,
     clients: Arc<Clients>,
 }
 
@@ -48,7 +50,8 @@ impl Host {
     pub fn and_reaching(&self, fixtures: BTreeMap<String, SocketAddr>) -> Self {
         let clients = Arc::new(Clients::new(fixtures.clone()));
         let (helper, can) = (self.0.helper.clone(), self.0.can.clone());
-        Self(Arc::new(Known { helper, fixtures, can, clients }))
+        let engine = Arc::clone(&self.0.engine);
+        Self(Arc::new(Known { helper, fixtures, can, engine, clients }))
     }
 
     /// The helper.
@@ -64,6 +67,11 @@ impl Host {
     /// The clients of HTTP tools, shared by all their calls.
     pub fn clients(&self) -> Arc<Clients> {
         Arc::clone(&self.0.clients)
+    }
+
+    /// The engine of containers, where one works.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
     }
 
     /// The mechanisms that work here; found when it is first asked for.

@@ -12,6 +12,7 @@ pub mod blocked;
 mod cgroup;
 pub mod child;
 pub mod confined;
+pub mod container;
 pub mod egress;
 pub mod host;
 pub mod launch;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 
 use adapter::{Adapter, Builtin, Served};
 use confined::Confined;
+use container::Contained;
 use host::Host;
 use package::{Package, Packages};
 use web::Web;
@@ -41,14 +43,16 @@ pub struct Plan {
     pub adapter: Adapter,
     /// What the descriptor asks for, by name.
     pub mode: &'static str,
-    /// What is enforced: `full` (all of a confinement, by the kernel), `workspace`,
-    /// `process_limits`, `egress` (which service is reached), `delegate` (each of its calls by
-    /// itself), `server` (what confines the server it is called at) or `simulated`.
+    /// What is enforced: `full` (all of a confinement, by the kernel), `container` (by an engine),
+    /// `workspace`, `process_limits`, `egress` (which service is reached), `delegate` (each of its
+    /// calls by itself), `server` (what confines the server it is called at) or `simulated`.
     pub enforcement: &'static str,
     /// The files that come with the tool.
     pub package: Option<Arc<Package>>,
     /// How a command is confined; `None` where it is not, or where there is no command.
     pub confined: Option<Arc<Confined>>,
+    /// How a command runs in a container; `None` where it does not.
+    pub contained: Option<Arc<Contained>>,
     /// How a service is reached; `None` where none is.
     pub web: Option<Arc<Web>>,
     /// Wall time in milliseconds.
@@ -64,6 +68,8 @@ impl Plan {
         let mut names: Vec<String> = mechanisms.map(|one| one.name().to_owned()).collect();
         let of_requests = self.web.iter().flat_map(|_| web::MECHANISMS);
         names.extend(of_requests.map(str::to_owned));
+        let of_engines = self.contained.iter().flat_map(|_| container::MECHANISMS);
+        names.extend(of_engines.map(str::to_owned));
         names.sort();
         names
     }
@@ -91,6 +97,9 @@ pub enum Refusal {
         /// What is missing, by name.
         missing: Vec<&'static str>,
     },
+    /// The image of a container is not here.
+    #[error("image {0} is not here; nothing is fetched, so pull or build it first")]
+    Image(String),
     /// A part of the `sandbox` section says what no sandbox can do.
     #[error("sandbox.{0}")]
     Section(String),
@@ -156,7 +165,7 @@ pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal
         adapter = Adapter::Simulated;
     }
     let mode = descriptor.sandbox.mode;
-    let (mut confined, mut package, mut web) = (None, None, None);
+    let (mut confined, mut contained, mut package, mut web) = (None, None, None, None);
     let enforcement = match adapter {
         Adapter::Simulated => "simulated",
         Adapter::Mcp => {
@@ -171,8 +180,17 @@ pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal
             let program = if name == SHELL { Some(SH) } else { fixed };
             let program = program.ok_or(Refusal::NoCommand)?;
             package = packaged(descriptor, packages)?;
-            confined = command(descriptor, (program, package.as_deref()), host)?.map(Arc::new);
-            if confined.is_some() { "full" } else { "process_limits" }
+            match command(descriptor, (program, package.as_deref()), host)? {
+                Held::Kernel(found) => {
+                    confined = Some(Arc::from(found));
+                    "full"
+                }
+                Held::Engine(found) => {
+                    contained = Some(Arc::from(found));
+                    "container"
+                }
+                Held::Not => "process_limits",
+            }
         }
         Adapter::Http => {
             web = Some(Arc::new(web::resolve(descriptor, host)?));
@@ -202,6 +220,7 @@ pub fn plan(descriptor: &Descriptor, ground: Ground<'_>) -> Result<Plan, Refusal
         enforcement,
         package,
         confined,
+        contained,
         web,
         // A turn takes longer than a call; its time is stated in the budget.
         timeout_ms: agent.map_or(own, |agent| agent.budget.timeout_ms),
@@ -229,12 +248,19 @@ pub fn placed(word: &str, folder: Option<&Path>) -> String {
     file.map_or_else(|| word.to_owned(), |(file, folder)| folder.join(file).display().to_string())
 }
 
-/// How a command is confined; `None` where the descriptor asks for nothing.
+/// Who holds a command; nobody where the descriptor asks for nothing.
+enum Held {
+    Kernel(Box<Confined>),
+    Engine(Box<Contained>),
+    Not,
+}
+
+/// How a command is held.
 fn command(
     descriptor: &Descriptor,
     (program, package): (&str, Option<&Package>),
     host: &Host,
-) -> Result<Option<Confined>, Refusal> {
+) -> Result<Held, Refusal> {
     let folder = package.map(Package::folder).transpose();
     let folder =
         folder.map_err(|error| Refusal::Section(format!("files of the skill: {error}")))?;
@@ -251,16 +277,20 @@ fn command(
                 return refuse(section.mode);
             }
             find_program(program).ok_or_else(|| Refusal::Program(program.to_owned()))?;
-            Ok(None)
+            Ok(Held::Not)
         }
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite | SandboxMode::NetworkRestricted => {
             let mut section = section.clone();
             let roots = folder.iter().map(|folder| folder.display().to_string());
             section.filesystem.read_roots.extend(roots);
-            confined::resolve(&section, program, host).map(Some)
+            Ok(Held::Kernel(Box::new(confined::resolve(&section, program, host)?)))
         }
-        // No runtime of either kind is driven, and a remote service runs no local command.
-        SandboxMode::Container | SandboxMode::Vm | SandboxMode::RemoteApi => refuse(section.mode),
+        SandboxMode::Container => {
+            let contained = container::resolve(section, folder, host.engine())?;
+            Ok(Held::Engine(Box::new(contained)))
+        }
+        // No virtual machine is driven, and a remote service runs no local command.
+        SandboxMode::Vm | SandboxMode::RemoteApi => refuse(section.mode),
     }
 }
 

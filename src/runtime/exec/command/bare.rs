@@ -36,19 +36,32 @@ pub(super) async fn run<'a>(
     let mut wanted = Command::new(file);
     wanted.args(args).current_dir(given.root).env_clear().env("PATH", "/usr/bin:/bin");
     wanted.envs(&given.handed.env);
-    let stdin = given.stdin.map_or_else(Stdio::null, |_| Stdio::piped());
+    spawned(wanted, given.stdin, (plan, secrets), stop).await
+}
+
+/// Starts what is wanted in a process group of its own, and has it run to its end, or until `stop`
+/// says that it must go.
+pub(super) async fn spawned<'a>(
+    mut wanted: Command,
+    input: Option<&[u8]>,
+    (plan, secrets): (&Plan, &'a SecretSet),
+    stop: &Notify,
+) -> Result<Captured<'a>, Ended> {
+    let stdin = input.map_or_else(Stdio::null, |_| Stdio::piped());
     wanted.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     wanted.process_group(0).kill_on_drop(true);
     let child = match wanted.spawn() {
         Ok(child) => child,
-        Err(error) => return failed("spawn", error.to_string()),
+        Err(error) => {
+            return Err(super::failed(Blame::Environment, "spawn", error.to_string()));
+        }
     };
     // Dropping the guard kills whatever is left of the group, also when the call is torn down
     // while it waits.
     let group = Group(child.id());
     tokio::select! {
         biased;
-        captured = finish(child, given.stdin, (plan, secrets)) => Ok(captured),
+        captured = finish(child, input, (plan, secrets)) => Ok(captured),
         () = stop.notified() => {
             group.end().await;
             Err(Ended::TornDown("its process group was killed"))
@@ -152,6 +165,7 @@ mod tests {
             enforcement: "process_limits",
             package: None,
             confined: None,
+            contained: None,
             web: None,
             timeout_ms,
             max_output_bytes: limit,

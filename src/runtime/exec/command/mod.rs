@@ -1,11 +1,12 @@
 //! Programs as tools. A fixed command stands in the descriptor word by word; a command line tool
 //! has a template that validated arguments fill. Neither goes through a shell, and runs in a
-//! sandbox, or with a process group alone where its descriptor says `mode: none`. A shell is given
-//! its line as policy judged it, and runs in a sandbox always.
+//! sandbox, in a container, or with a process group alone where its descriptor says `mode: none`. A
+//! shell is given its line as policy judged it, and is confined always.
 
 mod bare;
 mod boxed;
 mod captured;
+mod contained;
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -68,9 +69,10 @@ pub(super) async fn execute(
     let stdin = execution.stdin.as_ref().and_then(|name| args.get(name)).map(text);
     let stdin = stdin.as_ref().map(String::as_bytes);
     let given = Given { words: &words, stdin, root: &root, handed };
-    let ended = match &plan.confined {
-        None => bare::run(given, with, stop).await.map(|captured| (captured, unseen())),
-        Some(confined) => boxed::run(confined, given, with, stop).await,
+    let ended = match (&plan.confined, &plan.contained) {
+        (Some(confined), _) => boxed::run(confined, given, with, stop).await,
+        (None, Some(contained)) => contained::run(contained, given, with, stop).await,
+        (None, None) => bare::run(given, with, stop).await.map(|captured| (captured, unseen())),
     };
     match ended {
         Ok((captured, effects)) => {
