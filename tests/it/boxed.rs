@@ -276,7 +276,7 @@ fn what_cannot_be_enforced_is_refused() {
     };
     let here = "[ls]";
     check(&nothing, "{mode: read_only}", here, "mode read_only cannot be enforced here: no ");
-    check(&nothing, "{mode: container}", here, "mode container cannot be enforced");
+    check(&nothing, "{mode: container}", here, "mode container needs the name of an image");
     check(&nothing, "{mode: vm}", here, "mode vm cannot be enforced");
     check(&nothing, "{mode: none, network: {egressPolicy: allowlist}}", here, "mode none cannot");
     let broken = Host::with("/bin/false");
