@@ -227,8 +227,12 @@ pub(super) fn golden_before_enable(scene: &mut Scene<'_>, tally: &mut Tally) {
     }
 }
 
+/// Filters of a view that arrange a request and bound nothing.
+const ARRANGING: [&str; 3] = ["group", "deferred", "budget"];
+
 /// A, "a delegate carries what it was granted, and never more than its parent has": its tools are
-/// shown in the parent's view in force, its scopes are the session's; it ends once, before its
+/// shown in the parent's view in force, or, where it is scoped, kept out of it by nothing but an
+/// arrangement; its scopes are the session's; it ends once, before its
 /// call does, unless that was torn down; and no delegate ends that never began.
 pub(super) fn child_within_parent(scene: &mut Scene<'_>, tally: &mut Tally) {
     let index = scene.index;
@@ -274,8 +278,12 @@ fn within(index: &Index<'_>, child: Seen<'_, DelegateStarted>, tally: &mut Tally
         None => tally.unknown(|| format!("no view is recorded that `{}` had", child.fact.child)),
         Some(view) => {
             tally.checked();
-            let shows =
-                |tool: &ToolId| view.fact.exposed.iter().any(|shown| shown.tool_id == *tool);
+            let arranged = |held: &&WithheldTool| ARRANGING.contains(&&*held.filter);
+            let shows = |tool: &ToolId| {
+                let mut held = view.fact.withheld.iter().filter(arranged);
+                view.fact.exposed.iter().any(|shown| shown.tool_id == *tool)
+                    || (child.fact.scoped && held.any(|held| held.tool_id == *tool))
+            };
             if let Some(tool) = child.fact.tools.iter().find(|tool| !shows(tool)) {
                 let message = format!("a delegate was given `{tool}`, which its parent lacks");
                 tally.broken(call, &[view.seq(), child.seq()], message);

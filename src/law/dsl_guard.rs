@@ -100,6 +100,7 @@ fn about_call(script: &mut Script, clause: &Clause<'_>, verb: &str) -> Option<()
         "delegate" => DelegateStarted {
             tools: names(clause, "tools").unwrap_or_default().iter().map(|t| tool_id(t)).collect(),
             scopes: names(clause, "scopes").unwrap_or_default(),
+            scoped: clause.flag("scoped"),
             ..DelegateStarted::new(clause.word(2)?.into())
         }
         .into(),

@@ -130,7 +130,7 @@ fn view(script: &mut Script, clause: &Clause<'_>) -> Option<()> {
     });
     let withheld = clause.list(true).into_iter().map(|name| WithheldTool {
         tool_id: tool_id(name),
-        filter: "intent".into(),
+        filter: clause.options.get("filter").copied().unwrap_or("intent").into(),
         reason: "its intent does not match".into(),
     });
     let view = digest("view", &shown.join(","));

@@ -268,6 +268,7 @@ fn child_within_parent() {
             (&format!("delegate 1 k tools=a,b scopes=mail; {end}"), "holds 3"),
             (&format!("delegate 1 k; {end}"), "holds 3"),
             (&format!("delegate 1 k tools=x; {end}"), "c1 a delegate was given `x`"),
+            (&format!("delegate 1 k tools=x scoped; {end}"), "c1 a delegate was given `x`"),
             (&format!("delegate 1 k scopes=files; {end}"), "given the scope `files`"),
             ("delegate 1 k; fin 1 ok; set 1 succeeded", "never ended although its call did"),
             ("delegate 1 k; set 1 interrupted", "holds 3"),
@@ -276,6 +277,16 @@ fn child_within_parent() {
             (&format!("delegate 1 k; back 1 k; {end}"), "or had ended before"),
             (&format!("delegate 1 k; delegate 1 l; back 1 l; {end}"), "holds 6"),
             ("fin 1 ok; set 1 succeeded", "not exercised"),
+        ],
+    );
+    let start = start.replace("-x;", "-x filter=group;");
+    check(
+        "child-within-parent",
+        &start,
+        &[
+            (&format!("delegate 1 k tools=x,a scoped; {end}"), "holds 3"),
+            (&format!("delegate 1 k tools=x; {end}"), "c1 a delegate was given `x`"),
+            (&format!("delegate 1 k tools=y scoped; {end}"), "c1 a delegate was given `y`"),
         ],
     );
     let law = "child-within-parent";

@@ -11,7 +11,7 @@ pub use super::sections::{
     ApprovalPolicy, AuditLevel, ContextInheritance, ContextPolicy, CredentialStrategy, Credentials,
     EgressPolicy, Execution, FinancialCost, Hooks, Lifecycle, LifecycleStatus, Observability,
     OutputExposure, Permissions, PrivacyRisk, Provenance, RedactionPolicy, RiskSection, Sandbox,
-    SandboxMode, Source, SourceType, SubagentBudget, SubagentContext, TrustLevel,
+    SandboxMode, Source, SourceType, SubagentBudget, SubagentContext, ToolCeiling, TrustLevel,
 };
 use crate::base::{canon, digest::Digest};
 
@@ -229,6 +229,9 @@ pub struct Subagent {
     pub agent_id: String,
     /// Tools it may use, never more than its parent has.
     pub allowed_tools: Vec<String>,
+    /// What of its parent's bounds that.
+    #[serde(default, skip_serializing_if = "ToolCeiling::is_shown")]
+    pub tool_ceiling: ToolCeiling,
     /// What it inherits and returns.
     #[serde(default)]
     pub context_policy: SubagentContext,

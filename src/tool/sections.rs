@@ -103,6 +103,18 @@ name_enum! {
     ContextInheritance { None, Summary, SelectedRefs } default None
 }
 
+name_enum! {
+    /// What bounds the tools of a delegate: those that its parent's request showed, or those that
+    /// its parent's session may use, however it arranged its own requests.
+    ToolCeiling { Shown, Scoped } default Shown
+}
+
+impl ToolCeiling {
+    pub(super) fn is_shown(&self) -> bool {
+        *self == Self::Shown
+    }
+}
+
 macro_rules! section {
     (
         $(#[$doc:meta])* $name:ident {

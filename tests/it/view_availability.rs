@@ -270,7 +270,7 @@ fn a_delegate_has_what_it_was_granted_and_never_more() {
     scene.activated.activate(&["mail.send", "mail.search"].map(id), &view);
     let check = |allowed: &[&str], tools: &[&str], activated: &[&str]| {
         let allowed: Vec<String> = allowed.iter().map(|text| (*text).to_owned()).collect();
-        let child = scene.availability.delegated(&allowed);
+        let child = scene.availability.delegated(&allowed, false);
         let scope = scoped(&scene.registry, &child, &scene.excluded);
         let ids =
             |scope: &Scoped<'_>| scope.tools().map(|t| t.id().to_string()).collect::<Vec<_>>();

@@ -428,6 +428,8 @@ facts! {
         scopes: Vec<String>,
         ? /// Turns it may take.
         max_turns: Option<u32>,
+        ? /// Whether its tools are bounded by what its parent may use, not by what it was shown.
+        scoped: bool,
     }
 }
 facts! {

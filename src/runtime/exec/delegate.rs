@@ -24,6 +24,8 @@ pub struct DelegateRequest {
     pub child: Arc<str>,
     /// Which agent.
     pub agent: Arc<str>,
+    /// Whether its parent's arrangement of tools is none of its own.
+    pub scoped: bool,
     /// What it is to do.
     pub goal: String,
     /// What it must keep to.
@@ -221,6 +223,7 @@ mod tests {
         let request = DelegateRequest {
             child: "s/c".into(),
             agent: "a".into(),
+            scoped: false,
             goal,
             constraints,
             evidence,

@@ -19,7 +19,7 @@ use crate::runtime::guard::spent::handed_on;
 use crate::runtime::policy::budget::INTENT;
 use crate::runtime::resolved::CompiledView;
 use crate::runtime::sandbox::adapter::{Adapter, Builtin};
-use crate::tool::descriptor::{ContextInheritance, Subagent};
+use crate::tool::descriptor::{ContextInheritance, Subagent, ToolCeiling};
 
 pub(super) const DELEGATE: Adapter = Adapter::Builtin(Builtin::Delegate);
 /// How much of the user's message a delegate inherits, in Unicode scalar values.
@@ -97,6 +97,7 @@ impl Turn {
         let request = DelegateRequest {
             child: child_of(cx.log.session(), ticket),
             agent: subagent.agent_id.as_str().into(),
+            scoped: subagent.tool_ceiling == ToolCeiling::Scoped,
             goal,
             constraints,
             evidence,
@@ -116,6 +117,7 @@ impl Turn {
             tools: request.tools.clone(),
             scopes: request.scopes.iter().cloned().collect(),
             max_turns: Some(budget.turns),
+            scoped: request.scoped,
         };
         cx.call(&ticket.call, fact);
         Some(request)

@@ -223,7 +223,7 @@ pub fn bundle(parent: &Resolved, request: &DelegateRequest) -> Resolved {
         rules: Arc::clone(&parent.rules),
         environment: parent.environment.clone(),
         excluded: parent.excluded.iter().chain(request.blocks.iter()).cloned().collect(),
-        availability: Arc::new(parent.availability.delegated(&allowed)),
+        availability: Arc::new(parent.availability.delegated(&allowed, request.scoped)),
         knobs: Knobs {
             iteration_cap: budget.turns,
             call_budget: budget.calls,

@@ -121,10 +121,14 @@ impl Availability {
         self.deferred.iter().any(named) && !is_search(tool)
     }
 
-    /// What a delegate with its own list of tools gets: never more than this.
+    /// What a delegate with its own list of tools gets: never more than this. Groups and deferral
+    /// arrange the requests of whoever delegates, and are not its own where it is scoped.
     #[must_use]
-    pub fn delegated(&self, allowed: &[String]) -> Self {
+    pub fn delegated(&self, allowed: &[String], scoped: bool) -> Self {
         let mut child = self.clone();
+        if scoped {
+            (child.groups, child.deferred) = Default::default();
+        }
         child.narrowing.push(allowed.iter().map(|text| Pattern::new(text)).collect());
         child
     }

@@ -118,6 +118,11 @@ struct Candidate {
     waits: bool,
 }
 
+/// Filters that say how a request is arranged, and not what may be used: they come after all that
+/// do.
+pub const ARRANGING: [&str; 3] = [GROUP, DEFERRED, BUDGET];
+/// Filter of tools for which a request has no room.
+const BUDGET: &str = "budget";
 /// Filter of tools that their groups do not show.
 const GROUP: &str = "group";
 /// Filter of tools that wait for a search, and of a search that nothing waits for.
@@ -170,7 +175,7 @@ fn cut(
     for (rank, cut) in tail.enumerate() {
         let (place, most) = (room + kept + rank + 1, room + kept);
         let reason = format!("rank {place} of at most {most} tools a request may show");
-        withheld.push(withhold(&cut.tool, KeptOut::new("budget", reason)));
+        withheld.push(withhold(&cut.tool, KeptOut::new(BUDGET, reason)));
     }
     let stands = |search| Candidate { reason: format!("{waiting} tools wait for it"), ..search };
     candidates.extend(searches.into_iter().map(stands));

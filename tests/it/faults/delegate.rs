@@ -3,6 +3,9 @@
 use proofmark::runtime::guard::{AnswerScope, Verdict};
 use proofmark::runtime::session::Session;
 use proofmark::runtime::turn::TurnEnd;
+use proofmark::runtime::view::Availability;
+use proofmark::runtime::view::availability::Deferred;
+use proofmark::runtime::view::pattern::Pattern;
 
 use super::Row;
 use super::record::outcomes;
@@ -80,6 +83,35 @@ pub const ROWS: &[Row] = &[
         let family = family(&[("mail_send", "{}"), ("doc_read", "{}")], Vec::new());
         assert_eq!(family.helper, ["mail_send denied:no_approver", "doc_read succeeded"]);
         assert!(family.told.contains("looked"), "it goes on and comes back: {}", family.told);
+    }),
+    ("B086", || {
+        // The coordinator's own requests show nothing but the task; the user denies one tool.
+        let coordinator = |ceiling: &str, denied: &'static [&'static str]| {
+            let task = helper("shell.run, disk.wipe", ceiling);
+            let tools = vec![task, tool("shell.run", "L0", ""), tool("disk.wipe", "L0", "")];
+            let calls = [("shell_run", "{}"), ("disk_wipe", "{}")];
+            let script = vec![ask(&[GOAL]), ask(&[("shell_run", "{}")]), say("ok")];
+            let agents = vec![("helper", vec![ask(&calls), say("looked")])];
+            let deferred =
+                ["shell.run", "disk.wipe"].map(|name| Deferred::Tools(Pattern::new(name)));
+            let availability = Availability { deferred: deferred.into(), ..Default::default() };
+            let play = Play { agents, availability, excluded: denied, ..Play::new(tools, script) };
+            let mut session: Session = play.open(&|_| unreachable!("no hooks"));
+            runtime().block_on(session.turn("do it".to_owned()));
+            let [child] = session.children() else { panic!("one helper") };
+            lawful(session.journal());
+            lawful(child);
+            (outcomes(child), outcomes(session.journal()))
+        };
+        let ran = |what: &str, how: &str| format!("{what} {how}");
+        // Its own selection is a ceiling for its worker unless it says otherwise.
+        let (worker, own) = coordinator("", &[]);
+        let withheld = "unavailable:withheld";
+        let lacks = [ran("shell_run", withheld), ran("disk_wipe", withheld)];
+        assert_eq!((worker, &own[1]), (lacks.to_vec(), &lacks[0]));
+        let (worker, own) = coordinator(", toolCeiling: scoped", &["disk.wipe"]);
+        let has = [ran("shell_run", "succeeded"), ran("disk_wipe", "unavailable:excluded")];
+        assert_eq!((worker, &own[1]), (has.to_vec(), &lacks[0]));
     }),
     ("B245", || {
         for (answers, end) in [
