@@ -8,8 +8,9 @@ use crate::tool::descriptor::ToolCeiling;
 use crate::tool::id::ToolId;
 
 /// The tools of a view that the list of a delegating tool names, sorted: never one that the view
-/// does not show, or, where the tool says so, that more than the arrangement of the view keeps out. The delegating tool itself is among them only where the list names it exactly:
-/// no `*` stands for it.
+/// does not show, or, where the tool says so, that more than the arrangement of the view keeps out.
+/// The delegating tool itself is among them only where the list names it exactly: no `*` stands for
+/// it.
 pub fn delegated(delegating: &Registered, view: &View) -> Vec<ToolId> {
     let Some(subagent) = &delegating.descriptor.subagent else { return Vec::new() };
     let allowed: Vec<Pattern> = subagent.allowed_tools.iter().map(|t| Pattern::new(t)).collect();
