@@ -55,7 +55,7 @@
 //! | `issue G a [class=C] [until=N] [to=P] [as=S] [from=1] [version=W]` | GrantIssued |
 //! | `revoke G`, `consent S [to=P]` | GrantRevoked, ServerConsented |
 //! | `activate 1 b` | ToolActivated |
-//! | `delegate 1 K [tools=a,b] [scopes=S] [scoped]`, `back 1 K` | DelegateStarted, DelegateFinished |
+//! | `delegate 1 K [tools=a,b] [scopes=S] [scoped]`, `back 1 K` | DelegateStarted and -Finished |
 //! | `emit 1 SURFACE [start] [end] [corr=W] [chars=N] [limit=N]` | SurfaceEmitted |
 //!
 //! Some clauses write no event and say more of the last one of its kind, or of its call:
