@@ -16,8 +16,7 @@ use crate::base::printable::printable;
 use crate::base::problem::nearest;
 use crate::base::world::{Millis, wall_clock};
 use crate::eval::home_source::{self, HomeParts};
-use crate::eval::read::read;
-use crate::journal::{Event, format};
+use crate::journal::Event;
 use crate::report::json::envelope;
 use crate::report::table::{Look, draw};
 use crate::runtime::catalog::store::Store;
@@ -249,15 +248,7 @@ fn of_server(id: &str, given: Option<&Given>) -> String {
 
 /// Tools that servers added while sessions ran, less those that were registered since.
 fn news(home: &Home, store: &Store) -> Result<Vec<String>, CliError> {
-    let path = home.news();
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let text = read(&path).map_err(|problem| vec![problem])?;
-    let (entries, problems) = format::read(&path.display().to_string(), &text);
-    if !problems.is_empty() {
-        return Err(problems.into());
-    }
+    let entries = home.news()?;
     let mut found: Vec<String> = entries
         .iter()
         .filter_map(|entry| match &entry.event {

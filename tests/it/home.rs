@@ -365,6 +365,30 @@ fn killed_at(child: &mut Child, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
+fn nobody_acts_whose_record_cannot_be_written() {
+    let scene = Scene::furnished();
+    // A home in which no artifact can be kept: the first call that leaves one ends the session.
+    let kept = scene.root.join("home/artifacts");
+    fs::create_dir_all(&kept).unwrap();
+    let mut child = scene.chat("--case day --approvals none").spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    while lines(&scene.root.join("home/tool-runs")) == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    fs::remove_dir(&kept).unwrap();
+    say(&mut keys, "Do the day's work.");
+    // It ends by itself, although there is more to be said.
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{told}");
+    assert!(told.contains("home/artifacts"), "{told}");
+    drop(keys);
+    fs::create_dir_all(&kept).unwrap();
+    let (_, facts) = scene.runs().pop().unwrap();
+    assert!(of(&facts, "ToolCallStarted").len() < 3, "{facts:#?}");
+}
+
+#[test]
 fn mistakes_in_a_home_say_where_they_are() {
     let scene = Scene::new();
     let root = scene.root.join("home");

@@ -120,7 +120,7 @@ pub fn chat(args: &ChatArgs, output: &mut Output) -> Result<Exit, CliError> {
     let talk = async {
         tokio::select! {
             biased;
-            () = talk((&mut session, suite), &keys, output) => Ok(()),
+            () = talk((&mut session, suite), &keys, (&place, output)) => Ok(()),
             why = work => Err(CliError::Environment(format!("the back-channel ended: {why}"))),
         }
     };
@@ -251,13 +251,18 @@ async fn door(door: Door, keys: &Typed, output: &mut Output) -> Result<Opened, C
 }
 
 /// One turn for each line.
-async fn talk((session, suite): (&mut Session, &Suite), keys: &Typed, output: &mut Output) {
+async fn talk(
+    (session, suite): (&mut Session, &Suite),
+    keys: &Typed,
+    (place, output): (&Place, &mut Output),
+) {
     output.error(&format!("{}: {HELP}", suite.name));
     if session.is_open() {
         let end = session.go_on(&mut |_| Vec::new()).await;
         output.text(&said(session, end.as_ref().map_or("nothing", TurnEnd::name)));
     }
-    loop {
+    // Nobody talks to an agent whose record cannot be written.
+    while place.holds() {
         let line = keys.lock().await.next_line().await;
         let Ok(Some(line)) = line else { return };
         let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));

@@ -15,6 +15,7 @@ use crate::runtime::home::{Follower, Home, HomeError, Record, Run};
 use crate::runtime::mcp::{McpServer, Servers};
 use crate::runtime::resolved::Resolved;
 use crate::runtime::session::{Parts, Session};
+use crate::runtime::turn::driver::Signal;
 use crate::runtime::view::Environment;
 
 /// A conversation's place.
@@ -38,6 +39,11 @@ struct Keeping {
 }
 
 impl Keeping {
+    /// Whether everything is kept so far.
+    fn holds(&self) -> bool {
+        self.failed.is_none() && self.record.failure().is_none()
+    }
+
     fn see(&mut self, journal: &Journal) {
         for entry in self.record.catch_up(journal) {
             let (Some(home), Event::ServerConsented(fact)) = (&self.home, &entry.event) else {
@@ -148,11 +154,27 @@ impl Place {
             }
         };
         if let Some(keeping) = self.keeping.clone() {
+            let remote = session.remote();
             session.keep(Box::new(move |journal| {
-                keeping.lock().unwrap_or_else(PoisonError::into_inner).see(journal);
+                let mut keeping = keeping.lock().unwrap_or_else(PoisonError::into_inner);
+                let held = keeping.holds();
+                keeping.see(journal);
+                if held && !keeping.holds() {
+                    // Nobody acts without a record: what was about to start does not.
+                    let why = "the record cannot be written".to_owned();
+                    let _there = remote.send(Signal::Cancel(why));
+                }
             }));
         }
         Ok(session)
+    }
+
+    /// Whether everything is kept so far.
+    pub(super) fn holds(&self) -> bool {
+        let holds = |keeping: &Arc<Mutex<Keeping>>| {
+            keeping.lock().unwrap_or_else(PoisonError::into_inner).holds()
+        };
+        self.keeping.as_ref().is_none_or(holds)
     }
 
     /// What is said at the end.

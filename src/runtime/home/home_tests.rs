@@ -72,8 +72,10 @@ fn what_was_recorded_is_read_back_with_its_texts_and_its_artifacts_as_files() {
     record.catch_up(&told_again.journal);
     record.close().unwrap();
     let told = told_again;
-    let (id, run) = home.all_runs().unwrap().remove(0);
+    let (id, listed) = home.all_runs().unwrap().remove(0);
+    let run = home.run("a").unwrap();
     assert_eq!((id.as_str(), run.torn, run.is_open()), ("a", 0, false));
+    assert_eq!((listed.entries.len(), listed.blobs.len()), (run.entries.len(), 0));
     assert_eq!(run.journal().entries(), told.journal.entries());
     let texts = |blobs: &Blobs| blobs.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>();
     assert_eq!(texts(&run.blobs), texts(told.journal.blobs()));
@@ -84,6 +86,10 @@ fn what_was_recorded_is_read_back_with_its_texts_and_its_artifacts_as_files() {
     assert!(beside.contains("a request") && !beside.contains("+++"), "{beside}");
     let Err(HomeError::Io { reason, .. }) = home.record("a") else { panic!("it was replaced") };
     assert_eq!(reason, "it is there already");
+    let first = home.reopen("a").unwrap();
+    assert!(matches!(home.reopen("a"), Err(HomeError::InUse(_))), "two write one record");
+    drop(first);
+    home.reopen("a").unwrap();
 }
 
 #[test]
@@ -126,7 +132,7 @@ fn a_delegate_is_recorded_beside_its_parent() {
     record.catch_up(&parent.journal);
     record.catch_up(&child.journal);
     record.close().unwrap();
-    let (_, run) = home.all_runs().unwrap().remove(0);
+    let run = home.run("a").unwrap();
     assert_eq!(run.journal().entries(), parent.journal.entries());
     assert_eq!((run.entries.len(), run.blobs.len()), (6, 3));
 }
@@ -230,6 +236,7 @@ fn after_a_failure_nothing_is_written_and_it_is_told() {
     told.artifact(1, "text");
     told.fact(2, ToolCallStarted::new());
     record.catch_up(&told.journal);
+    assert!(record.failure().is_some());
     let Err(HomeError::Io { path, .. }) = record.close() else { panic!("nothing failed") };
     assert!(path.starts_with(home.root().join("artifacts")), "{path:?}");
     let run = Run::read(&home.run_file("a"), None).unwrap();

@@ -32,6 +32,7 @@ pub use record::{Record, Run, beside};
 
 use crate::base::problem::Problem;
 use crate::base::world::Millis;
+use crate::journal::{Entry, format};
 
 /// The registry's folder in a home.
 pub const TOOLS: &str = "tools";
@@ -57,7 +58,7 @@ pub enum HomeError {
         reason: String,
     },
     /// Sessions run in it.
-    #[error("{}: a session runs in it; end it first", .0.display())]
+    #[error("{}: a session writes there; end it first", .0.display())]
     InUse(PathBuf),
     /// There is no such run.
     #[error("there is no run `{0}`")]
@@ -140,7 +141,8 @@ impl Home {
     /// # Errors
     /// When there is one of that name, or the system refuses.
     pub fn record(&self, session: &str) -> Result<Record, HomeError> {
-        Record::create(&self.run_file(session), Some(self.artifacts()))?.with_news(self.mcp(NEWS))
+        let record = Record::create(&self.run_file(session), Some(self.artifacts()))?;
+        Ok(record.with_news(self.mcp(NEWS)))
     }
 
     /// Goes on with the record of a session that ended, or whose process died.
@@ -153,17 +155,29 @@ impl Home {
             return Err(HomeError::NoRun(session.to_owned()));
         }
         let (record, run) = Record::reopen(&path, Some(self.artifacts()))?;
-        Ok((record.with_news(self.mcp(NEWS))?, run))
+        Ok((record.with_news(self.mcp(NEWS)), run))
     }
 
-    /// All runs, by id.
+    /// A run with its texts.
+    ///
+    /// # Errors
+    /// That there is none, or what cannot be read.
+    pub fn run(&self, session: &str) -> Result<Run, HomeError> {
+        let path = self.run_file(session);
+        match path.is_file() {
+            true => Run::read(&path, Some(&self.artifacts())),
+            false => Err(HomeError::NoRun(session.to_owned())),
+        }
+    }
+
+    /// All runs, by id, without their texts.
     ///
     /// # Errors
     /// All that cannot be read.
     pub fn all_runs(&self) -> Result<Vec<(String, Run)>, HomeError> {
         let (mut runs, mut problems) = (Vec::new(), Vec::new());
         for id in names(&self.runs())?.iter().filter_map(|name| run_id(name)) {
-            match Run::read(&self.run_file(id), Some(&self.artifacts())) {
+            match Run::entries(&self.run_file(id)) {
                 Ok(run) => runs.push((id.to_owned(), run)),
                 Err(HomeError::Problems(mut new)) => problems.append(&mut new),
                 Err(error) => return Err(error),
@@ -176,9 +190,14 @@ impl Home {
         self.runs().join(format!("run_{session}.jsonl"))
     }
 
-    /// The tools that servers added while sessions ran, as journal lines; nobody registered them.
-    pub fn news(&self) -> PathBuf {
-        self.mcp(NEWS)
+    /// What servers added while sessions ran; nobody registered it.
+    ///
+    /// # Errors
+    /// All lines that cannot be read.
+    pub fn news(&self) -> Result<Vec<Entry>, HomeError> {
+        let path = self.mcp(NEWS);
+        let (entries, problems) = format::read(&path.display().to_string(), &log(&path)?);
+        if problems.is_empty() { Ok(entries) } else { Err(HomeError::Problems(problems)) }
     }
 }
 

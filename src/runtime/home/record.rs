@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::artifacts::file_name;
-use super::{HomeError, appending, failed, log};
+use super::{HomeError, append, appending, failed, log};
 use crate::base::digest::Digest;
 use crate::journal::event::call::ArtifactPersisted;
 use crate::journal::texts::{self, ENDING, Place};
@@ -27,7 +27,7 @@ pub struct Record {
     /// Where artifacts become files of their own; they stand among the texts where there is none.
     artifacts: Option<PathBuf>,
     /// Where what servers add is noted.
-    news: Option<(PathBuf, File)>,
+    news: Option<PathBuf>,
     known: BTreeSet<Digest>,
     /// Texts that are artifacts' files.
     kept: BTreeSet<Digest>,
@@ -49,6 +49,21 @@ pub struct Run {
 }
 
 impl Run {
+    /// Reads a journal without the texts beside it.
+    ///
+    /// # Errors
+    /// All lines that cannot be read.
+    pub fn entries(path: &Path) -> Result<Self, HomeError> {
+        let bytes = fs::read(path).map_err(|error| failed(path, &error))?;
+        let text = log(path)?;
+        let (entries, problems) = format::read(&path.display().to_string(), &text);
+        let torn = bytes.len() - text.len();
+        match problems.is_empty() {
+            true => Ok(Self { entries, torn, ..Self::default() }),
+            false => Err(HomeError::Problems(problems)),
+        }
+    }
+
     /// Reads a journal with the texts beside it. Bytes behind the last line break are left out.
     ///
     /// # Errors
@@ -113,16 +128,22 @@ impl Record {
             HomeError::Io { path: path.to_path_buf(), reason }
         })?;
         drop(made);
-        Self::over(path, artifacts)
+        let record = Self::over(path, artifacts)?;
+        // That there is a record outlives the power too.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let synced = File::open(folder).and_then(|opened| opened.sync_all());
+        synced.map_err(|error| failed(folder, &error))?;
+        Ok(record)
     }
 
     /// Goes on with a record. What a dying process left of a last line is cut off.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// What cannot be read; or that another session writes it.
     pub fn reopen(path: &Path, artifacts: Option<PathBuf>) -> Result<(Self, Run), HomeError> {
-        let run = Run::read(path, artifacts.as_deref())?;
         let mut record = Self::over(path, artifacts)?;
+        let run = Run::read(path, record.artifacts.as_deref())?;
         for (path, file) in [&record.journal, &record.texts] {
             let whole = log(path)?.len();
             file.set_len(whole as u64).map_err(|error| failed(path, &error))?;
@@ -136,8 +157,14 @@ impl Record {
 
     fn over(path: &Path, artifacts: Option<PathBuf>) -> Result<Self, HomeError> {
         let open = |path: PathBuf| appending(&path).map(|file| (path, file));
+        let journal = open(path.to_path_buf())?;
+        // Two sessions that write one record would write two records into it.
+        journal.1.try_lock().map_err(|error| match error {
+            fs::TryLockError::WouldBlock => HomeError::InUse(path.to_path_buf()),
+            fs::TryLockError::Error(error) => failed(path, &error),
+        })?;
         Ok(Self {
-            journal: open(path.to_path_buf())?,
+            journal,
             texts: open(beside(path))?,
             artifacts,
             news: None,
@@ -149,12 +176,14 @@ impl Record {
     }
 
     /// The same, where what servers add while the session runs is noted in a file.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub(super) fn with_news(self, path: PathBuf) -> Result<Self, HomeError> {
-        let file = appending(&path)?;
-        Ok(Self { news: Some((path, file)), ..self })
+    #[must_use]
+    pub(super) fn with_news(self, path: PathBuf) -> Self {
+        Self { news: Some(path), ..self }
+    }
+
+    /// Why nothing is written any more; `None` as long as everything is.
+    pub fn failure(&self) -> Option<&HomeError> {
+        self.failed.as_ref()
     }
 
     /// Writes what a journal holds beyond what was written of it, which it returns. Nothing is
@@ -186,8 +215,8 @@ impl Record {
         }
         let mut line = Vec::new();
         format::write_line(entry, &mut line);
-        if let Some(news) = self.news.as_mut().filter(|_| is_news(entry)) {
-            write(news, &line)?;
+        if let Some(news) = self.news.as_ref().filter(|_| is_news(entry)) {
+            append(news, String::from_utf8_lossy(&line).trim_end())?;
         }
         write(&mut self.journal, &line)?;
         self.written.insert(Arc::clone(&entry.session), (entry.seq, blobs.len()));

@@ -19,6 +19,9 @@ use crate::runtime::sandbox::container::Contained;
 
 /// How long an engine may take to remove a container.
 const REMOVAL: Duration = Duration::from_secs(20);
+/// How often it is asked, and how long between.
+const TRIES: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(300);
 /// How an engine says that it failed itself, and that there is nothing to start.
 const OWN: [(&str, &str); 3] =
     [("exit status: 125", "sandbox"), ("exit status: 126", "spawn"), ("exit status: 127", "spawn")];
@@ -74,8 +77,20 @@ pub(super) async fn run<'a>(
     Ok((captured, seen::changes(before, given.root)))
 }
 
-/// Removes a container and everything in it.
+/// Removes a container and everything in it. One whose client was killed may not be there yet, and
+/// come after all.
 async fn remove(words: &[String]) -> bool {
+    for _ in 0..TRIES {
+        if said(words).await {
+            return true;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    false
+}
+
+/// Whether an engine did what it was told.
+async fn said(words: &[String]) -> bool {
     let Some((program, args)) = words.split_first() else { return false };
     let mut command = Command::new(program);
     command.args(args).kill_on_drop(true);
